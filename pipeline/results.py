@@ -1,0 +1,153 @@
+"""What a search gives back: the three layers, their frame, and the reports of indexing and status.
+
+Python names are snake_case. `to_json` writes the camelCase names of the specification and leaves out what is absent.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+from indexes.types import MemoryType
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Timestamp = Annotated[datetime, PlainSerializer(_iso, when_used="json")]
+
+
+class Result(BaseModel):
+    """Base of everything that is handed out: frozen, and JSON in the specification's names."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The JSON of the specification: camelCase, UTC times that end in Z, no keys for what is absent."""
+        return self.model_dump_json(by_alias=True, exclude_none=True, indent=indent)
+
+
+class SearchIndexItem(Result):
+    """Layer 1: one line about a hit. `summary` has at most 100 characters, `score` lies in 0..1.
+
+    `snippet` (at most 200 characters around what matched) is there when layer 2 of a search was asked for.
+    """
+
+    id: str
+    summary: str
+    score: float
+    type: MemoryType
+    timestamp: Timestamp
+    session_id: str
+    snippet: str | None = None
+
+
+class TimelineItem(Result):
+    """Layer 2: a memory near a target in its session. `preview` has at most 200 characters."""
+
+    id: str
+    timestamp: Timestamp
+    type: MemoryType
+    preview: str
+    is_target: bool
+
+
+class DetailMetadata(Result):
+    """`token_count` is estimated; `files` and `tools` are those that the memory touched."""
+
+    token_count: int
+    has_code: bool
+    files: list[str] | None = None
+    tools: list[str] | None = None
+
+
+class Relations(Result):
+    """Ids of the memories this one belongs to, those that belong to it, and those beside it in its session."""
+
+    parent_id: str | None = None
+    child_ids: list[str]
+    related_ids: list[str]
+
+
+class FullDetail(Result):
+    """Layer 3: the whole memory."""
+
+    id: str
+    content: str
+    type: MemoryType
+    timestamp: Timestamp
+    session_id: str
+    metadata: DetailMetadata
+    relations: Relations
+
+
+class SearchMeta(Result):
+    """`total_matches` counts the hits of the index; `estimated_tokens` is for what is returned."""
+
+    total_matches: int
+    expanded_count: int
+    estimated_tokens: int
+    expansion_reason: str | None = None
+
+
+class SearchResult(Result):
+    """An answer: the index always, timeline and details where asked for."""
+
+    index: list[SearchIndexItem]
+    timeline: list[TimelineItem] | None = None
+    details: list[FullDetail] | None = None
+    meta: SearchMeta
+
+
+class Failure(Result):
+    """An input that could not be indexed, and why."""
+
+    path: str
+    reason: str
+
+
+class IndexReport(Result):
+    """What `index` did, in files: new, changed, unchanged, gone, failed. `memories` counts what they hold now.
+
+    `moved` files are among the skipped: their memories kept their ids. `notices` say what was cut, guessed or
+    skipped inside files that were otherwise indexed.
+    """
+
+    indexed: int
+    updated: int
+    skipped: int
+    removed: int
+    moved: int
+    failed: list[Failure]
+    notices: list[Failure]
+    memories: int
+    vectors_pending: int
+
+
+class LegStatus(Result):
+    """A derived index: how many memories it holds, how many changes it lags, and what is wrong with it if anything."""
+
+    memories: int
+    pending: int
+    bytes: int
+    problem: str | None = None
+
+
+class Status(Result):
+    """State of a store."""
+
+    home: str
+    version: str
+    memories: int
+    sources: int
+    sessions: int
+    by_type: dict[str, int]
+    bytes: int
+    words: LegStatus
+    vectors: LegStatus
+    model: str
+    analyzer: str
