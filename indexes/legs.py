@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from indexes.analyzer import WeightedQuery
 from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalEntry, LexicalRanking, VectorEntry
 
@@ -56,3 +59,6 @@ class DenseLeg(Leg, Protocol):
 
     def score(self, vector: Floats, ids: Ids) -> DenseRanking:
         """Exact cosines for exactly these memories, in the order given; NaN for one without a vector."""
+
+    def stored(self, rid: int) -> tuple[Floats, NDArray[np.int32]] | None:
+        """Copies of the vectors and spans that the leg holds for a memory: reused when only its date or tags change."""

@@ -103,6 +103,19 @@ class SearchResult(Result):
     meta: SearchMeta
 
 
+class Answer(Result):
+    """A search result with what belongs beside it.
+
+    `notices` say what limits the answer (vectors that lag, a leg that is off). When nothing was found, `reason` says
+    why and `advice` what to do next; with hits, `advice` is the next step.
+    """
+
+    result: SearchResult
+    notices: list[str]
+    reason: str | None = None
+    advice: str | None = None
+
+
 class Failure(Result):
     """An input that could not be indexed, and why."""
 

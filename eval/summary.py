@@ -1,0 +1,149 @@
+"""What the commands print: the figures in short, with what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from eval.compare import saving
+from eval.datasets import Problem, data_folder, found, load, splits
+from eval.measures import MAIN, MEASURES
+from eval.run import MACRO
+from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, ResultFile, RunFile, Timing
+from eval.systems import DEFAULT, RRF
+from indexes.errors import GieokError
+
+PUBLIC = """\
+Public sets in this layout (get them yourself; nothing is downloaded here):
+  BEIR (scifact, nfcorpus, …)   github.com/beir-cellar/beir: zip files that unpack to this layout
+  MIRACL-ko                     huggingface.co/datasets/miracl/miracl and miracl-corpus, language ko
+  Ko-StrategyQA                 huggingface.co/datasets/taeminlee/Ko-StrategyQA
+  LoCoMo                        github.com/snap-research/locomo: turns as documents, evidence ids as qrels
+  TyDi QA, Korean               github.com/google-research-datasets/tydiqa: gold passages
+Unpack a set as FOLDER/corpus.jsonl, FOLDER/queries.jsonl and FOLDER/qrels/SPLIT.tsv, put the folder into the data
+folder, or give its path to a command."""
+
+
+def datasets(out: Console) -> None:
+    """The sets at hand. A set that cannot be scored is listed with the reason."""
+    table = Table(
+        "set", "split", "documents", "queries", "remarks", title=f"Sets in {data_folder()}", title_justify="left"
+    )
+    for name, folder in found().items():
+        for split in splits(folder) or [""]:
+            try:
+                loaded = load(str(folder), split)
+            except GieokError as error:
+                table.add_row(name, split, "", "", f"refused: {error}")
+            else:
+                remarks = "; ".join(str(problem) for problem in loaded.problems) or "none"
+                table.add_row(name, split, f"{len(loaded.documents):,}", f"{len(loaded.queries):,}", remarks)
+    if table.row_count:
+        out.print(table)
+    else:
+        out.print(f"No sets in {data_folder()}. Name another folder by GIEOK_DATA.")
+    out.print(PUBLIC, highlight=False, soft_wrap=True)
+
+
+def run(out: Console, file: RunFile) -> None:
+    """A row for each set and system, the default's lead over each other system, and problems by name."""
+    table = Table("set", "system", *MEASURES, f"{MAIN} 95 %", "default's lead", "p (Holm)")
+    for name, figures in [*file.sets.items(), (MACRO, file.macro)]:
+        leads = {c.b if c.a == DEFAULT else c.a: c for c in file.tests[name] if DEFAULT in (c.a, c.b)}
+        for system, values in figures.items():
+            bounds, lead = file.intervals[name][system], leads.get(system)
+            difference = "" if lead is None else f"{lead.difference.mean * (1 if lead.a == DEFAULT else -1):+.3f}"
+            table.add_row(
+                name,
+                system,
+                *(f"{values[measure]:.3f}" for measure in MEASURES),
+                f"{bounds.low:.3f} to {bounds.high:.3f}",
+                difference,
+                "" if lead is None else f"{lead.p_holm:.4f}",
+                end_section=system == list(figures)[-1],
+            )
+    out.print(table)
+    for miss in file.worst:
+        ranks = ", ".join(f"{system} {rank or 'none'}" for system, rank in miss.ranks.items())
+        out.print(f"{miss.set} {miss.query_id} {miss.value:.3f} ({ranks}): {miss.query}", markup=False, soft_wrap=True)
+    _close(out, file, file.problems)
+
+
+def compare(out: Console, file: CompareFile) -> None:
+    """Savings, each with the evidence of both sides."""
+    table = Table("what", "queries", "claimed", "legacy → progressive")
+    for rows in [*file.sets.values(), file.scenarios]:
+        for row in rows:
+            claimed = f"{row.claimed[0]:,} → {row.claimed[1]:,}" if row.claimed else ""
+            table.add_row(row.name, f"{row.queries:,}", claimed, saving(row), end_section=row is rows[-1])
+    out.print(table)
+    for name, error in file.estimator.items():
+        out.print(f"Estimate against exact count, {name}: {error.total:+.1%} in all, {error.mean_absolute:.1%} a text")
+    _close(out, file, file.problems)
+
+
+def latency(out: Console, file: LatencyFile) -> None:
+    """p50/p95/p99 of each layer, and whether p95 meets its target."""
+    table = Table(
+        "corpus", "memories", "layer", "target p95", "cold", "miss", "hit", title="ms: p50/p95/p99, * over target"
+    )
+    for row in file.corpora:
+        for layer in row.layers:
+            cells = [_percentiles(timing, layer.target_ms) for timing in (layer.cold, layer.miss, layer.hit)]
+            table.add_row(row.name, f"{row.memories:,}", str(layer.layer), f"{layer.target_ms:g}", *cells)
+        table.add_row(row.name, "", "command", "", _percentiles(row.cold_process, None), "", "", end_section=True)
+    out.print(table)
+    for row in file.corpora:
+        disk = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in row.disk_bytes.items())
+        out.print(f"{row.name}: peak memory {row.peak_rss_bytes / 1e6:.0f} MB; {disk}; {row.how}", soft_wrap=True)
+    _close(out, file, {})
+
+
+def fusion(out: Console, file: FusionFile) -> None:
+    """The chosen setting and its gain on test."""
+    chosen = file.chosen
+    out.print(
+        f"Best of {file.searched} settings on dev: k={chosen.k:g} depth={chosen.depth} "
+        f"words_weight={chosen.words_weight:g} vectors_weight={chosen.vectors_weight:g}"
+    )
+    systems = [RRF, "present", "chosen"]
+    table = Table("set", *(f"dev {s}" for s in systems), "dev, chosen without it", *(f"test {s}" for s in systems))
+    for name, test in file.test.items():
+        held = file.held_out.get(name)
+        table.add_row(
+            name,
+            *(f"{file.dev[name][s]:.3f}" for s in systems),
+            "" if held is None else f"{held:.3f}",
+            *(f"{test[s]:.3f}" for s in systems),
+        )
+    out.print(table)
+    for c in file.tests:
+        bounds = f"{c.difference.low:+.4f} to {c.difference.high:+.4f}"
+        out.print(f"Test, mean of sets, {c.a} − {c.b}: {c.difference.mean:+.4f} ({bounds}), p {c.p_holm:.4f} (Holm)")
+    _close(out, file, file.problems)
+
+
+def mine(out: Console, file: MineFile) -> None:
+    """Found first and in ten, by kind of query and tool."""
+    table = Table("query", "tool", "queries", "first", "in ten", "ms p50/p95/p99")
+    for kind, tools in file.kinds.items():
+        for tool, row in tools.items():
+            cells = (f"{row.queries}", f"{row.first:.0%}", f"{row.in_ten:.0%}", _percentiles(row.ms, None))
+            table.add_row(kind, tool, *cells, end_section=tool == list(tools)[-1])
+    out.print(table)
+    out.print(f"{file.sampled} of {file.memories} memories of {file.home}, seed {file.seed}", soft_wrap=True)
+    _close(out, file, {})
+
+
+def _percentiles(timing: Timing, target: float | None) -> str:
+    mark = "*" if target is not None and timing.p95 > target else ""
+    return f"{timing.p50:.1f}/{timing.p95:.1f}/{timing.p99:.1f}{mark}"
+
+
+def _close(out: Console, file: ResultFile, problems: Mapping[str, Sequence[Problem]]) -> None:
+    for name, each in problems.items():
+        for problem in each:
+            out.print(f"{name}: {problem}", style="yellow", markup=False, soft_wrap=True)
+    out.print(f"{file.seconds:.0f} s on {file.machine}", style="dim", markup=False, soft_wrap=True)

@@ -1,0 +1,323 @@
+"""The store: SQLite, the one source of truth. Words and vectors are derived from it.
+
+Every write happens in one transaction. Each memory that changes or goes gets the next number of the change sequence;
+`changes_after` tells a derived index what to apply. A memory belongs to every source that holds it and is gone when
+the last of them is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from indexes.database import Database
+from indexes.errors import AmbiguousIdError, UnknownIdError
+from indexes.rows import COLUMNS, KEPT, SEARCHED, SELECTED, from_row, to_ms, to_row, where_sql
+from indexes.types import Filter, Memory
+
+ID_PREFIX = "mem_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file that is indexed.
+
+    `key` is the identity that its ids are derived from: the path at which it was first seen; it stays when the file
+    moves. `path` is where it lies now (real, absolute, NFC), `root` the folder it was found under, `label` its path
+    below that. `fingerprint` is what its reader and bytes were when it was last read.
+    """
+
+    key: str
+    path: str
+    root: str
+    label: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of the sequence: a memory to be read anew, or one that is gone.
+
+    `text_sequence` is the step at which its text last changed: an index that is past it may keep its vectors.
+    """
+
+    sequence: int
+    rid: int
+    removed: bool
+    text_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Sizes of the store."""
+
+    memories: int
+    sources: int
+    sessions: int
+    by_type: Mapping[str, int]
+
+
+class Store:
+    """One open store. Any number of processes may have their own; one is not for two threads at once."""
+
+    def __init__(self, path: Path, *, busy_timeout: float = 30.0) -> None:
+        """Open or create the store in the file `path`, whose folder must exist.
+
+        `busy_timeout` is how many seconds a write waits for another process before StoreBusyError.
+        """
+        self.path = path
+        self._db = Database(path, busy_timeout=busy_timeout)
+        self.store_id = str(self._db.value("SELECT value FROM meta WHERE key = 'store_id'"))
+        """A random name given at creation, by which derived indexes of another store are recognised."""
+
+    def close(self) -> None:
+        """Close the connection. Closing twice is harmless."""
+        self._db.close()
+
+    # --- the change sequence ---------------------------------------------------------------------
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last change. It only grows, with every write."""
+        return int(self._db.value("SELECT value FROM meta WHERE key = 'sequence'"))
+
+    def changes_after(self, sequence: int, limit: int) -> list[Change]:
+        """The next `limit` changes after `sequence`, in order. A memory that changed twice stands at its last."""
+        return [
+            Change(number, rid, bool(removed), text)
+            for number, rid, removed, text in self._db.rows(
+                "SELECT * FROM (SELECT sequence, rid, 0, text_sequence FROM memories WHERE sequence > :after"
+                "  ORDER BY sequence LIMIT :limit)"
+                " UNION ALL SELECT * FROM (SELECT sequence, rid, 1, 0 FROM removals WHERE sequence > :after"
+                "  ORDER BY sequence LIMIT :limit)"
+                " ORDER BY 1 LIMIT :limit",
+                {"after": sequence, "limit": limit},
+            )
+        ]
+
+    def pending_after(self, sequence: int) -> int:
+        """How many changes there are after `sequence`."""
+        return int(
+            self._db.value(
+                "SELECT (SELECT count(*) FROM memories WHERE sequence > ?1)"
+                " + (SELECT count(*) FROM removals WHERE sequence > ?1)",
+                (sequence,),
+            )
+        )
+
+    # --- sources ---------------------------------------------------------------------------------
+
+    def source(self, path: str) -> Source | None:
+        """The source that lies at `path`."""
+        return next(iter(self._sources("WHERE path = ?", (path,))), None)
+
+    def sources_under(self, root: str) -> list[Source]:
+        """All sources at `root` or below it, in order of path."""
+        below = root.rstrip(os.sep) + os.sep
+        end = below[:-1] + chr(ord(os.sep) + 1)
+        return self._sources("WHERE path = ? OR (path >= ? AND path < ?) ORDER BY path", (root, below, end))
+
+    def sources_like(self, fingerprint: str) -> list[Source]:
+        """The sources that were last read from the same bytes."""
+        return self._sources("WHERE fingerprint = ? ORDER BY path", (fingerprint,))
+
+    def _sources(self, clause: str, values: Sequence[str]) -> list[Source]:
+        rows = self._db.rows(f"SELECT key, path, root, label, fingerprint FROM sources {clause}", values)
+        return [Source(key=k, path=p, root=r, label=lb, fingerprint=f) for k, p, r, lb, f in rows]
+
+    def free_key(self, path: str) -> str:
+        """A key for a new source at `path`: the path itself, unless a source that moved away still owns it."""
+        key, number = path, 1
+        while self._db.rows("SELECT 1 FROM sources WHERE key = ?", (key,)):
+            number += 1
+            key = f"{path}#{number}"
+        return key
+
+    def write(self, sources: Iterable[tuple[Source, Sequence[Memory]]], removed: Iterable[Source] = ()) -> None:
+        """Make each source hold exactly its memories (whose `rid` is ignored), and drop the `removed` ones.
+
+        One transaction, durable on return. What is unchanged keeps its row and its place in the derived indexes.
+        """
+        with self._db.transaction() as db:
+            change = _ChangeSet(db)
+            for source in removed:
+                change.remove(source)
+            for source, memories in sources:
+                change.replace(source, memories)
+            change.finish()
+
+    # --- reading memories ------------------------------------------------------------------------
+
+    def memories(self, rids: Iterable[int]) -> list[Memory]:
+        """The memories with these rids, in the order given; those that are gone are left out."""
+        wanted = [int(rid) for rid in rids]
+        rows = self._db.rows(
+            f"SELECT {SELECTED} FROM memories WHERE rid IN (SELECT value FROM json_each(?))",
+            (json.dumps(wanted),),
+        )
+        found = {row[0]: row for row in rows}
+        return [from_row(found[rid]) for rid in wanted if rid in found]
+
+    def by_id(self, prefix: str) -> Memory:
+        """The memory with this id, or with the one id that begins so; `mem_` may be left out.
+
+        Raises UnknownIdError or AmbiguousIdError.
+        """
+        given = unicodedata.normalize("NFKC", prefix).strip().strip("[]").lower()
+        full = given if given.startswith(ID_PREFIX) else ID_PREFIX + given
+        if full == ID_PREFIX or not full.isascii():
+            raise UnknownIdError(prefix)
+        rows = self._db.rows(
+            f"SELECT {SELECTED} FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT 6",
+            (full, full + "\x7f"),
+        )
+        if not rows:
+            raise UnknownIdError(prefix)
+        if len(rows) > 1 and rows[0][1] != full:
+            raise AmbiguousIdError(prefix, [row[1] for row in rows])
+        return from_row(rows[0])
+
+    def unique_prefix(self, memory_id: str, minimum: int = len(ID_PREFIX) + 4) -> str:
+        """The shortest prefix, of at least `minimum` characters, that no other id shares."""
+        neighbours = self._db.rows(
+            "SELECT * FROM (SELECT id FROM memories WHERE id < ?1 ORDER BY id DESC LIMIT 1)"
+            " UNION ALL SELECT * FROM (SELECT id FROM memories WHERE id > ?1 ORDER BY id LIMIT 1)",
+            (memory_id,),
+        )
+        length = minimum
+        while any(other.startswith(memory_id[:length]) for (other,) in neighbours):
+            length += 1
+        return memory_id[:length]
+
+    def around(self, memory: Memory, window: int) -> list[Memory]:
+        """Up to `window` memories before and after `memory` in its session, and itself, in time order."""
+        rows = self._db.rows(
+            f"SELECT * FROM (SELECT {SELECTED} FROM memories WHERE session_id = ?1"
+            "  AND (timestamp_ms, position, rid) < (?2, ?3, ?4)"
+            "  ORDER BY timestamp_ms DESC, position DESC, rid DESC LIMIT ?5)"
+            f" UNION ALL SELECT * FROM (SELECT {SELECTED} FROM memories WHERE session_id = ?1"
+            "  AND (timestamp_ms, position, rid) >= (?2, ?3, ?4)"
+            "  ORDER BY timestamp_ms, position, rid LIMIT ?5 + 1)",
+            (memory.session_id, to_ms(memory.timestamp), memory.position, memory.rid, window),
+        )
+        return sorted(map(from_row, rows), key=lambda m: (m.timestamp, m.position, m.rid))
+
+    def exists(self, memory_id: str) -> bool:
+        """Whether there is a memory with exactly this id."""
+        return bool(self._db.rows("SELECT 1 FROM memories WHERE id = ?", (memory_id,)))
+
+    def children(self, memory_id: str, limit: int = 50) -> list[str]:
+        """Ids of the first `limit` memories whose parent this is, in order."""
+        rows = self._db.rows(
+            "SELECT id FROM memories WHERE parent_id = ? ORDER BY timestamp_ms, position, rid LIMIT ?",
+            (memory_id, limit),
+        )
+        return [row[0] for row in rows]
+
+    def sessions(self, prefix: str, limit: int = 6) -> list[str]:
+        """Session ids that begin with `prefix`."""
+        rows = self._db.rows(
+            "SELECT DISTINCT session_id FROM memories WHERE session_id >= ? AND session_id < ?"
+            " ORDER BY session_id LIMIT ?",
+            (prefix, prefix + "\U0010ffff", limit),
+        )
+        return [row[0] for row in rows]
+
+    def any_matching(self, where: Filter) -> bool:
+        """Whether any memory passes the filter: tells "nothing fits" from "nothing to search in"."""
+        clauses, values = where_sql(where)
+        return bool(self._db.rows(f"SELECT 1 FROM memories m WHERE {clauses} LIMIT 1", values))
+
+    def counts(self) -> Counts:
+        """Sizes for status."""
+        by_type = dict(self._db.rows("SELECT type, count(*) FROM memories GROUP BY type ORDER BY type"))
+        sources = self._db.value("SELECT count(*) FROM sources")
+        sessions = self._db.value("SELECT count(DISTINCT session_id) FROM memories")
+        return Counts(sum(by_type.values()), sources, sessions, by_type)
+
+
+class _ChangeSet:
+    """The writes of one transaction, each with its number of the change sequence."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._sequence = int(db.execute("SELECT value FROM meta WHERE key = 'sequence'").fetchone()[0])
+        self._now = to_ms(datetime.now(UTC))
+
+    def finish(self) -> None:
+        """Store the sequence. One extra step, so that a write of unsearched columns shows as a change, too."""
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'sequence'", (self._next(),))
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+    def replace(self, source: Source, memories: Sequence[Memory]) -> None:
+        (source_id,) = self._db.execute(
+            "INSERT INTO sources (key, path, root, label, fingerprint, indexed_ms) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET path = excluded.path, root = excluded.root, label = excluded.label,"
+            " fingerprint = excluded.fingerprint, indexed_ms = excluded.indexed_ms RETURNING source_id",
+            (source.key, source.path, source.root, source.label, source.fingerprint, self._now),
+        ).fetchone()
+        before = self._held(source_id)
+        kept = {self._put(memory) for memory in memories}
+        self._db.executemany(
+            "INSERT INTO occurrences (source_id, rid) VALUES (?, ?)",
+            [(source_id, rid) for rid in kept - before],
+        )
+        self._release(source_id, before - kept)
+
+    def remove(self, source: Source) -> None:
+        found = self._db.execute("SELECT source_id FROM sources WHERE key = ?", (source.key,)).fetchone()
+        if found is not None:
+            self._release(found[0], self._held(found[0]))
+            self._db.execute("DELETE FROM sources WHERE source_id = ?", found)
+
+    def _held(self, source_id: int) -> set[int]:
+        return {rid for (rid,) in self._db.execute("SELECT rid FROM occurrences WHERE source_id = ?", (source_id,))}
+
+    def _put(self, memory: Memory) -> int:
+        values = to_row(memory)
+        found = self._db.execute(
+            f"SELECT rid, {', '.join(COLUMNS)} FROM memories WHERE id = ?", (memory.id,)
+        ).fetchone()
+        if found is None:
+            sequence = self._next()
+            marks = ", ".join("?" * (len(COLUMNS) + 2))
+            rid = self._db.execute(
+                f"INSERT INTO memories (sequence, text_sequence, {', '.join(COLUMNS)}) VALUES ({marks})",
+                (sequence, sequence, *values),
+            ).lastrowid
+            assert rid is not None  # noqa: S101 - sqlite3's type allows None only before an INSERT
+            self._tag(rid, memory.tags)
+            return rid
+        rid = int(found[0])
+        before, after = found[2:], values[1:]
+        if before == after:
+            return rid
+        changes = dict(zip(SEARCHED + KEPT, after, strict=True))
+        if before[: len(SEARCHED)] != after[: len(SEARCHED)]:
+            changes["sequence"] = self._next()
+            self._tag(rid, memory.tags)
+            if before[:2] != after[:2]:  # content, title
+                changes["text_sequence"] = changes["sequence"]
+        assignments = ", ".join(f"{name} = ?" for name in changes)
+        self._db.execute(f"UPDATE memories SET {assignments} WHERE rid = ?", (*changes.values(), rid))
+        return rid
+
+    def _tag(self, rid: int, tags: Iterable[str]) -> None:
+        self._db.execute("DELETE FROM tags WHERE rid = ?", (rid,))
+        self._db.executemany("INSERT OR IGNORE INTO tags (tag, rid) VALUES (?, ?)", [(tag, rid) for tag in tags])
+
+    def _release(self, source_id: int, rids: Iterable[int]) -> None:
+        for rid in sorted(rids):
+            self._db.execute("DELETE FROM occurrences WHERE source_id = ? AND rid = ?", (source_id, rid))
+            if not self._db.execute("SELECT 1 FROM occurrences WHERE rid = ? LIMIT 1", (rid,)).fetchone():
+                self._db.execute("DELETE FROM memories WHERE rid = ?", (rid,))
+                self._db.execute("INSERT INTO removals (sequence, rid) VALUES (?, ?)", (self._next(), rid))

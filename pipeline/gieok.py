@@ -1,0 +1,258 @@
+"""The facade: one object for everything that people and agents do with a store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from indexes.errors import GieokError, StoreBusyError, UsageError
+from indexes.store import Store
+from indexes.types import Filter, Memory
+from pipeline import layers
+from pipeline.cache import TimedCache
+from pipeline.filters import SearchFilter
+from pipeline.home import Home
+from pipeline.indexing import index_paths
+from pipeline.legs import Legs
+from pipeline.progress import OnProgress
+from pipeline.results import Answer, FullDetail, IndexReport, LegStatus, SearchIndexItem, Status, TimelineItem
+from pipeline.retriever import Rankings, Retriever
+from pipeline.search import Search
+from pipeline.settings import Settings
+from pipeline.version import VERSION
+
+
+class Gieok:
+    """An open store. Safe for threads of one process; any number of processes may open the same home.
+
+    Use as a context manager, or call `close`.
+    """
+
+    def __init__(self, home: Home, settings: Settings) -> None:
+        """See `open`."""
+        self.home: Path = home.path
+        self.settings = settings
+        self._home = home
+        self._lock = threading.RLock()
+        self._store = Store(home.store, busy_timeout=settings.store.busy_timeout)
+        self._legs = Legs(home, self._store, settings)
+        cache = settings.cache
+        self._layer1 = TimedCache(cache.layer1.entries, cache.layer1.seconds)
+        self._layer2 = TimedCache(cache.layer2.entries, cache.layer2.seconds)
+        self._layer3 = TimedCache(cache.layer3.entries, cache.layer3.seconds)
+
+    @classmethod
+    def open(cls, home: Path | str | None = None, config: Path | str | Settings | None = None) -> Gieok:
+        """Open the store in the folder `home`, or make one.
+
+        `home` defaults to `GIEOK_HOME`, else the platform's folder for data; `config` to the user's settings file.
+        Raises StoreError and ConfigError.
+        """
+        settings = config if isinstance(config, Settings) else Settings.load(Path(config) if config else None)
+        return cls(Home.create(home), settings)
+
+    def close(self) -> None:
+        """Release files. Closing twice is harmless."""
+        with self._lock:
+            self._legs.close()
+            self._store.close()
+
+    def __enter__(self) -> Gieok:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- putting in --------------------------------------------------------------------------------
+
+    def index(
+        self, paths: Sequence[Path | str] = (), *, vectors: bool = True, on_progress: OnProgress | None = None
+    ) -> IndexReport:
+        """Make the store hold what these files and folders hold now; without paths, only finish what is pending.
+
+        Words can be searched at once; vectors follow unless `vectors` is False. An interrupted call loses nothing that
+        was reported, and the next one resumes. Files that can't be read are named in the report.
+        """
+        with self._lock:
+            tally = index_paths(
+                self._store,
+                [Path(path).expanduser() for path in paths],
+                max_file_bytes=self.settings.sources.max_file_bytes,
+                on_progress=on_progress,
+            )
+            self._legs.sync_words(on_progress)
+            if vectors and self._legs.embedder is not None:
+                self._embed(on_progress)
+            return IndexReport(
+                indexed=tally.indexed,
+                updated=tally.updated,
+                skipped=tally.skipped,
+                removed=tally.removed,
+                moved=tally.moved,
+                failed=tally.failed,
+                notices=tally.notices,
+                memories=self._store.counts().memories,
+                vectors_pending=self._legs.vectors_pending(),
+            )
+
+    def embed_pending(self, on_progress: OnProgress | None = None) -> int:
+        """Embed what has no vectors yet; the number of changes applied. Raises EmbedderError, StoreBusyError."""
+        with self._lock:
+            return self._legs.sync_vectors(on_progress)
+
+    def _embed(self, on_progress: OnProgress | None) -> None:
+        try:
+            self._legs.sync_vectors(on_progress)
+        except StoreBusyError:
+            return  # the process that is embedding takes our memories along; the report says how many are pending
+        except GieokError as error:
+            self._legs.vectors_problem = str(error)
+
+    def rebuild(self, *, words: bool = True, vectors: bool = True, on_progress: OnProgress | None = None) -> None:
+        """Throw the derived indexes away and make them again from the store."""
+        with self._lock:
+            if words:
+                self._legs.reset_words()
+                self._legs.sync_words(on_progress)
+            if vectors and self._legs.embedder is not None:
+                self._legs.reset_vectors()
+                self._legs.sync_vectors(on_progress)
+
+    # --- the three layers ------------------------------------------------------------------------
+
+    def search_index(
+        self,
+        query: str,
+        top_k: int | None = None,
+        filter: SearchFilter | None = None,  # noqa: A002 - the name that the specification gives it
+        min_score: float | None = None,
+    ) -> list[SearchIndexItem]:
+        """Layer 1: the best `top_k` memories for a question, best first, one line each."""
+        return self.search(query, top_k=top_k, filter=filter, min_score=min_score).result.index
+
+    def search(
+        self,
+        query: str,
+        *,
+        layer: int = 1,
+        top_k: int | None = None,
+        filter: SearchFilter | None = None,  # noqa: A002
+        min_score: float | None = None,
+    ) -> Answer:
+        """Search, and say what limits the answer or why there is none.
+
+        Layer 2 adds a snippet to each hit, layer 3 the details of the best hits within `budget.max_total_tokens`.
+        Raises UsageError.
+        """
+        settings = self.settings.layer1
+        top_k = settings.top_k if top_k is None else top_k
+        min_score = settings.min_score if min_score is None else min_score
+        if layer not in (1, 2, 3):
+            raise UsageError(f"There is no layer {layer}. Layers: 1 index, 2 index with snippets, 3 with details")
+        if top_k < 1:
+            raise UsageError(f"top_k is {top_k}; it must be at least 1")
+        if not 0 <= min_score <= 1:
+            raise UsageError(f"min_score is {min_score}; it must lie between 0 and 1")
+        if not query.strip():
+            raise UsageError("The query is empty. Write what you look for: gieok search QUERY")
+        with self._lock:
+            notices = self._legs.prepare()
+            where = self._where(filter)
+            key = (self._legs.generation(), tuple(notices), query, layer, top_k, where, min_score)
+            return self._layer1.get_or_make(
+                key,
+                lambda: Search(self._store, self._retriever(), self.settings).answer(
+                    query, layer=layer, top_k=top_k, where=where, min_score=min_score, notices=notices
+                ),
+            )
+
+    def get_timeline(self, ids: Sequence[str], window: int | None = None) -> list[TimelineItem]:
+        """Layer 2: these memories and `window` neighbours on each side in their sessions, once, in time order.
+
+        A unique beginning of an id is enough. Raises UnknownIdError, AmbiguousIdError.
+        """
+        window = self.settings.layer2.window if window is None else window
+        if not 0 <= window <= 100:
+            raise UsageError(f"window is {window}; it must lie between 0 and 100")
+        with self._lock:
+            key = (self._store.sequence, tuple(ids), window)
+            made = self._layer2.get_or_make(
+                key, lambda: layers.timeline(self._store, [self._store.by_id(name) for name in ids], window)
+            )
+            return list(made)
+
+    def get_details(self, ids: Sequence[str]) -> list[FullDetail]:
+        """Layer 3: these memories whole, in the order given. Raises UnknownIdError, AmbiguousIdError."""
+        with self._lock:
+            return [self._detail(name) for name in dict.fromkeys(ids)]
+
+    def _detail(self, name: str) -> FullDetail:
+        key = (self._store.sequence, name)
+        return self._layer3.get_or_make(key, lambda: layers.detail(self._store, self._store.by_id(name)))
+
+    # --- for tools -------------------------------------------------------------------------------
+
+    def rank(self, query: str, depth: int = 100, filter: SearchFilter | None = None) -> Rankings:  # noqa: A002
+        """What each leg ranks for a query, by row number, and the fused order: for evaluation and explanation."""
+        with self._lock:
+            self._legs.prepare()
+            return self._retriever().rank(query, depth=depth, where=self._where(filter))
+
+    def memories(self, rids: Iterable[int]) -> list[Memory]:
+        """The memories in these rows, in the order given."""
+        with self._lock:
+            return self._store.memories(rids)
+
+    def short_id(self, memory_id: str) -> str:
+        """The shortest beginning of an id that no other shares: for people."""
+        with self._lock:
+            return self._store.unique_prefix(memory_id)
+
+    def status(self) -> Status:
+        """Sizes, lags and problems."""
+        with self._lock:
+            self._legs.prepare()
+            counts = self._store.counts()
+            return Status(
+                home=str(self.home),
+                version=VERSION,
+                memories=counts.memories,
+                sources=counts.sources,
+                sessions=counts.sessions,
+                by_type=dict(counts.by_type),
+                bytes=self._home.bytes(self._home.store),
+                words=LegStatus(
+                    memories=self._legs.words_count(),
+                    pending=self._legs.words_pending(),
+                    bytes=self._home.bytes(self._home.words),
+                    problem=self._legs.words_problem,
+                ),
+                vectors=LegStatus(
+                    memories=self._legs.vectors_count(),
+                    pending=self._legs.vectors_pending(),
+                    bytes=self._home.bytes(self._home.vectors),
+                    problem=self._legs.vectors_problem,
+                ),
+                model=self.settings.embedder.model,
+                analyzer=self._legs.analyzer,
+            )
+
+    def _retriever(self) -> Retriever:
+        legs = self._legs
+        return Retriever(legs.words, legs.vectors, legs.embedder, legs.noise, self.settings)
+
+    def _where(self, chosen: SearchFilter | None) -> Filter:
+        if chosen is None:
+            return Filter()
+        session = chosen.session
+        if session is not None:
+            matches = self._store.sessions(session)
+            if session not in matches and len(matches) > 1:
+                raise UsageError(f"The session {session!r} fits several ({', '.join(matches[:5])}). Give more of it.")
+            if session not in matches and matches:
+                session = matches[0]
+        return chosen.to_index(session=session)

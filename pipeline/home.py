@@ -1,0 +1,77 @@
+"""Where a store lives on disk, and the locks that let processes share it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock
+
+from indexes.errors import StoreError
+
+
+def default_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """`GIEOK_HOME`, else the platform's folder for a user's data."""
+    named = environ.get("GIEOK_HOME")
+    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("gieok", appauthor=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one store: the SQLite file, and the two derived indexes that can be deleted at any time."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path | str | None = None) -> Home:
+        """Use or make the folder, private to the user. Raises StoreError."""
+        folder = Path(path).expanduser() if path is not None else default_home()
+        try:
+            # Only what is new gets its mode: a folder that exists keeps the one its owner chose.
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            home = cls(folder.resolve())
+            for index in (home.words, home.vectors):
+                index.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The folder {folder} can't be made or used ({error.strerror}). Choose another with --home."
+            ) from error
+        return home
+
+    @property
+    def store(self) -> Path:
+        """The SQLite file: the one thing to back up."""
+        return self.path / "memories.db"
+
+    @property
+    def words(self) -> Path:
+        """The folder of the word index."""
+        return self.path / "words"
+
+    @property
+    def vectors(self) -> Path:
+        """The folder of the vector index."""
+        return self.path / "vectors"
+
+    @property
+    def noise(self) -> Path:
+        """What the model makes of meaningless strings (see `pipeline.evidence`); made again if deleted."""
+        return self.path / "noise.npz"
+
+    def lock(self, name: str) -> FileLock:
+        """A lock between processes; the system frees it when its holder dies."""
+        return FileLock(self.path / f"{name}.lock", mode=0o600)
+
+    def bytes(self, *parts: Path) -> int:
+        """Size on disk of these files and folders."""
+        total = 0
+        for part in parts:
+            for file in part.rglob("*") if part.is_dir() else part.parent.glob(part.name + "*"):
+                try:
+                    total += file.stat().st_size if file.is_file() else 0
+                except FileNotFoundError:  # another process has just replaced it
+                    continue
+        return total

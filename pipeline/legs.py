@@ -1,0 +1,178 @@
+"""The two derived indexes of a store as a process sees them: opened when needed, brought up to date, never in the way.
+
+A damaged or foreign index is a `problem`, not a failure: the other leg still answers, and the problem names the command
+that repairs it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexes.analyzer import ANALYZER_VERSION
+from indexes.dense import FlatDense
+from indexes.embedder import FastEmbedder
+from indexes.errors import EmbedderError, IndexError_, StoreBusyError
+from indexes.legs import DenseLeg, LexicalLeg
+from indexes.lexical import TantivyLexical
+from indexes.store import Store
+from indexes.types import Floats
+from pipeline.evidence import noise_vectors
+from pipeline.home import Home
+from pipeline.progress import OnProgress
+from pipeline.settings import Settings
+from pipeline.sync import sync_vectors, sync_words
+
+if TYPE_CHECKING:
+    from indexes.embedder import Embedder
+
+NO_MODEL = "none"
+SEARCH_WAIT = 1.0
+"""Seconds that a search waits for a process that is updating the words, before it answers from what is there."""
+
+
+class Legs:
+    """Words and vectors of one store."""
+
+    analyzer = ANALYZER_VERSION
+
+    def __init__(self, home: Home, store: Store, settings: Settings) -> None:
+        """Open what can be opened."""
+        self._home = home
+        self._store = store
+        self._busy_timeout = settings.store.busy_timeout
+        self._words_lock = home.lock("words")
+        self._vectors_lock = home.lock("vectors")
+        self.embedder: Embedder | None = None
+        if settings.embedder.model != NO_MODEL:
+            self.embedder = FastEmbedder(settings.embedder.model, threads=settings.embedder.threads or None)
+        self.words: LexicalLeg | None = None
+        self.vectors: DenseLeg | None = None
+        self.words_problem: str | None = None
+        self.vectors_problem: str | None = None
+        self._noise: Floats | None = None
+        self._open_words()
+        self._open_vectors()
+
+    def _open_words(self) -> None:
+        try:
+            self.words, self.words_problem = TantivyLexical(self._home.words, store_id=self._store.store_id), None
+        except IndexError_ as error:
+            self.words_problem = str(error)
+
+    def _open_vectors(self) -> None:
+        if self.embedder is None:
+            return
+        try:
+            self.vectors = FlatDense(
+                self._home.vectors,
+                store_id=self._store.store_id,
+                model=self.embedder.name,
+                dimensions=self.embedder.dimensions,
+            )
+            self.vectors_problem = None
+        except IndexError_ as error:
+            self.vectors_problem = str(error)
+
+    def close(self) -> None:
+        """Close both."""
+        for leg in (self.words, self.vectors):
+            if leg is not None:
+                leg.close()
+        self.words = self.vectors = None
+
+    def prepare(self) -> list[str]:
+        """Make ready for a search: see what others wrote, catch up on words. Notices for the user."""
+        notices = []
+        try:
+            self.sync_words(wait=SEARCH_WAIT)
+        except StoreBusyError:
+            notices.append(f"{self.words_pending()} changes are not in the word index yet: another process is at it.")
+        if self.words_problem:
+            notices.append(self.words_problem)
+        if self.vectors is not None:
+            self.vectors.refresh()
+            pending = self.vectors_pending()
+            if pending:
+                notices.append(f"{pending} memories have no vectors yet and are found by words only. Run: gieok index")
+        if self.vectors_problem:
+            notices.append(self.vectors_problem)
+        return notices
+
+    def generation(self) -> tuple[int, int, int]:
+        """Changes with everything that can change an answer."""
+        return (
+            self._store.sequence,
+            self.words.sequence if self.words is not None else -1,
+            self.vectors.sequence if self.vectors is not None else -1,
+        )
+
+    def sync_words(self, on_progress: OnProgress | None = None, *, wait: float | None = None) -> None:
+        """Bring the words up to the store. Raises StoreBusyError."""
+        if self.words is None:
+            return
+        wait = self._busy_timeout if wait is None else wait
+        try:
+            sync_words(self._store, self.words, self._words_lock, wait=wait, on_progress=on_progress)
+        except IndexError_ as error:
+            self.words.close()
+            self.words, self.words_problem = None, str(error)
+
+    def sync_vectors(self, on_progress: OnProgress | None = None) -> int:
+        """Embed what lacks vectors. Raises StoreBusyError, EmbedderError."""
+        if self.vectors is None or self.embedder is None:
+            return 0
+        return sync_vectors(
+            self._store, self.vectors, self.embedder, self._vectors_lock, wait=0, on_progress=on_progress
+        )
+
+    def reset_words(self) -> None:
+        """An empty word index, whatever was there."""
+        if self.words is not None:
+            self.words.close()
+        with self._words_lock.acquire(timeout=self._busy_timeout):
+            _empty(self._home.words)
+            self._open_words()
+
+    def reset_vectors(self) -> None:
+        """An empty vector index, whatever was there."""
+        if self.vectors is not None:
+            self.vectors.close()
+        with self._vectors_lock.acquire(timeout=self._busy_timeout):
+            _empty(self._home.vectors)
+            self._open_vectors()
+
+    def noise(self) -> Floats:
+        """Vectors of meaningless strings, against which a cosine is judged. Raises EmbedderError."""
+        if self._noise is None:
+            if self.embedder is None:
+                raise EmbedderError("No embedding model is set (embedder.model). Set one to compare vectors.")
+            self._noise = noise_vectors(self.embedder, self._home.noise)
+        return self._noise
+
+    def words_count(self) -> int:
+        """Memories that words can find."""
+        return len(self.words) if self.words is not None else 0
+
+    def vectors_count(self) -> int:
+        """Memories that have vectors."""
+        return len(self.vectors) if self.vectors is not None else 0
+
+    def words_pending(self) -> int:
+        """Changes that the words lack."""
+        return self._store.pending_after(self.words.sequence if self.words is not None else 0)
+
+    def vectors_pending(self) -> int:
+        """Changes that the vectors lack; 0 when no model is set."""
+        if self.embedder is None:
+            return 0
+        return self._store.pending_after(self.vectors.sequence if self.vectors is not None else 0)
+
+
+def _empty(folder: Path) -> None:
+    for item in folder.iterdir():
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink()

@@ -1,0 +1,219 @@
+"""Settings: defaults here, documented in `config.toml`; a user's file and `GIEOK_…` variables override them.
+
+An environment variable is the dotted name in capitals with underscores: `fusion.k` is `GIEOK_FUSION_K`. Unknown names
+and bad values are refused with the dotted name. `GIEOK_HOME`, `GIEOK_CONFIG`, `GIEOK_DATA` and `GIEOK_DEBUG` are not
+settings.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from indexes.errors import ConfigError
+
+PREFIX = "GIEOK_"
+NOT_SETTINGS = frozenset({"GIEOK_HOME", "GIEOK_CONFIG", "GIEOK_DATA", "GIEOK_DEBUG"})
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Layer1(_Section):
+    """The index: how many hits, and the score below which none is shown."""
+
+    top_k: Count = 10
+    min_score: Fraction = 0.0
+
+
+class Layer2(_Section):
+    """The timeline: neighbours on each side of a hit."""
+
+    window: Annotated[int, Field(ge=0, le=100)] = 3
+
+
+class Layer3(_Section):
+    """Details that a search of layer 3 opens at the most."""
+
+    max_details: Count = 3
+
+
+class Budget(_Section):
+    """Tokens that one search may return; details that don't fit are left out and named."""
+
+    max_total_tokens: Count = 2000
+
+
+class Evidence(_Section):
+    """What a hit must show of itself, whatever its rank: otherwise a nonsense query would find something, too.
+
+    One of the two is enough: it covers this much of the query's words, or its cosine with the query exceeds that of
+    random letters by this much.
+    """
+
+    min_coverage: Fraction = 0.15
+    min_margin: Annotated[float, Field(ge=-2, le=2)] = 0.0
+
+
+class Fusion(_Section):
+    """Reciprocal rank fusion: each leg gives weight / (k + rank) to its first `depth` hits."""
+
+    k: Annotated[float, Field(gt=0)] = 10
+    depth: Count = 60
+    words_weight: Annotated[float, Field(ge=0)] = 0.5
+    vectors_weight: Annotated[float, Field(ge=0)] = 1.0
+
+
+class Embedder(_Section):
+    """The embedding model: the bundled one, or any that fastembed knows; "none" searches by words only."""
+
+    model: str = "e5-small-ko-en"
+    threads: Annotated[int, Field(ge=0)] = 0
+
+
+class CacheLayer(_Section):
+    """Entries that are kept, and for how long. 0 entries switch the cache off."""
+
+    entries: Annotated[int, Field(ge=0)]
+    seconds: Seconds
+
+
+class Layer1Cache(CacheLayer):
+    """Search results change often."""
+
+    entries: Annotated[int, Field(ge=0)] = 100
+    seconds: Seconds = 60
+
+
+class Layer2Cache(CacheLayer):
+    """Timelines hardly change."""
+
+    entries: Annotated[int, Field(ge=0)] = 500
+    seconds: Seconds = 300
+
+
+class Layer3Cache(CacheLayer):
+    """Details change least."""
+
+    entries: Annotated[int, Field(ge=0)] = 200
+    seconds: Seconds = 1800
+
+
+class Cache(_Section):
+    """Answers that are kept in memory; a write to the store makes them unreachable at once."""
+
+    layer1: Layer1Cache = Layer1Cache()
+    layer2: Layer2Cache = Layer2Cache()
+    layer3: Layer3Cache = Layer3Cache()
+
+
+class Sources(_Section):
+    """What is read: files above the bound are left out with a notice."""
+
+    max_file_bytes: Count = 64_000_000
+
+
+class StoreSettings(_Section):
+    """Seconds that a write waits for another process."""
+
+    busy_timeout: Seconds = 30.0
+
+
+class Settings(_Section):
+    """All settings. `Settings()` is the default; `load` reads the user's."""
+
+    layer1: Layer1 = Layer1()
+    layer2: Layer2 = Layer2()
+    layer3: Layer3 = Layer3()
+    budget: Budget = Budget()
+    evidence: Evidence = Evidence()
+    fusion: Fusion = Fusion()
+    embedder: Embedder = Embedder()
+    cache: Cache = Cache()
+    sources: Sources = Sources()
+    store: StoreSettings = StoreSettings()
+
+    @classmethod
+    def load(cls, path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+        """Defaults, then the file, then the environment.
+
+        The file is `path`, else `GIEOK_CONFIG`, else `config.toml` in the platform's folder for settings, which may
+        be missing. Raises ConfigError.
+        """
+        named = path or (Path(environ["GIEOK_CONFIG"]) if environ.get("GIEOK_CONFIG") else None)
+        values = _read(named or user_file(), required=named is not None)
+        for variable, dotted, raw in _from_environment(environ):
+            _put(values, dotted, raw, variable)
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise ConfigError(_explain(error, named or user_file())) from error
+
+
+def user_file() -> Path:
+    """Where a user's settings lie."""
+    return Path(platformdirs.user_config_dir("gieok", appauthor=False)) / "config.toml"
+
+
+def names(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
+    """All dotted names."""
+    for name, field in model.model_fields.items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from names(annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name
+
+
+def _read(path: Path, *, required: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        if required:
+            raise ConfigError(f"No settings file at {path}. Create it or leave --config out.") from None
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML ({error}). Mend the line or move the file away.") from error
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read ({error.strerror}).") from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    known = {PREFIX + name.upper().replace(".", "_"): name for name in names()}
+    for variable, raw in sorted(environ.items()):
+        if not variable.startswith(PREFIX) or variable in NOT_SETTINGS:
+            continue
+        if variable not in known:
+            raise ConfigError(f"Unknown setting {variable} in the environment. All names stand in config.toml.")
+        yield variable, known[variable], raw
+
+
+def _put(values: dict[str, Any], dotted: str, raw: str, variable: str) -> None:
+    *sections, name = dotted.split(".")
+    for section in sections:
+        values = values.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{variable} can't be set: {section} is not a section in the settings file.")
+    values[name] = raw  # pydantic turns the text into the type
+
+
+def _explain(error: ValidationError, path: Path) -> str:
+    problems = []
+    for item in error.errors():
+        dotted = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            problems.append(f"unknown setting {dotted}")
+        else:
+            problems.append(f"{dotted} = {item['input']!r}: {item['msg'].lower()}")
+    return f"Settings ({path} and GIEOK_ variables): {'; '.join(problems)}. All names stand in config.toml."

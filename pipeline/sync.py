@@ -1,0 +1,128 @@
+"""Bringing the derived indexes up to the store: words at once, vectors when there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from indexes.analyzer import analyze_document
+from indexes.embedder import Embedder
+from indexes.errors import StoreBusyError
+from indexes.legs import DenseLeg, Leg, LexicalLeg
+from indexes.passages import passage_text, split_passages
+from indexes.rows import facets, to_ms
+from indexes.store import Change, Store
+from indexes.types import Floats, LexicalEntry, Memory, VectorEntry
+from pipeline.progress import OnProgress, Progress, Stage
+
+WORDS_BATCH = 20_000
+"""Memories in one commit of the word index: commits are dear, contents of so many still fit in memory."""
+VECTORS_BATCH = 256
+"""Memories in one step of embedding: enough to sort by length, few enough to lose little on Ctrl-C."""
+
+
+def sync_words(
+    store: Store, leg: LexicalLeg, lock: FileLock, *, wait: float, on_progress: OnProgress | None = None
+) -> int:
+    """Apply to the word index what it lacks; the number of changes. Raises StoreBusyError after `wait` seconds."""
+
+    def apply(memories: Sequence[Memory], changes: Sequence[Change]) -> None:
+        entries = (_lexical_entry(memory) for memory in memories)
+        leg.apply(entries, [change.rid for change in changes if change.removed], changes[-1].sequence)
+
+    return _catch_up(store, leg, lock, wait, WORDS_BATCH, apply, _teller(on_progress, "words"))
+
+
+def sync_vectors(
+    store: Store,
+    leg: DenseLeg,
+    embedder: Embedder,
+    lock: FileLock,
+    *,
+    wait: float,
+    on_progress: OnProgress | None = None,
+) -> int:
+    """Embed what the vector index lacks; the number of changes. Resumes where the last run stopped.
+
+    Raises StoreBusyError when another process is embedding, EmbedderError when the model fails.
+    """
+
+    def apply(memories: Sequence[Memory], changes: Sequence[Change]) -> None:
+        since = {change.rid: change.text_sequence for change in changes}
+        entries: list[VectorEntry] = []
+        fresh: list[tuple[Memory, list[tuple[int, int]]]] = []
+        for memory in memories:
+            kept = leg.stored(memory.rid) if since[memory.rid] <= leg.sequence else None
+            if kept is not None:  # only its date, tags or session changed
+                entries.append(_vector_entry(memory, *kept))
+            else:
+                spans = [(p.start, p.end) for p in split_passages(memory.content, memory.title)]
+                fresh.append((memory, spans))
+        texts = [passage_text(memory.content, span, memory.title) for memory, spans in fresh for span in spans]
+        vectors = embedder.embed_passages(texts)
+        at = 0
+        for memory, spans in fresh:
+            rows = vectors[at : at + len(spans)]
+            entries.append(_vector_entry(memory, rows, np.array(spans, np.int32).reshape(-1, 2)))
+            at += len(spans)
+        leg.apply(entries, [change.rid for change in changes if change.removed], changes[-1].sequence)
+
+    return _catch_up(store, leg, lock, wait, VECTORS_BATCH, apply, _teller(on_progress, "vectors"))
+
+
+def _catch_up(
+    store: Store,
+    leg: Leg,
+    lock: FileLock,
+    wait: float,
+    batch: int,
+    apply: Callable[[Sequence[Memory], Sequence[Change]], None],
+    tell: Callable[[int, int], None],
+) -> int:
+    leg.refresh()
+    if not store.changes_after(leg.sequence, 1):
+        return 0
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        raise StoreBusyError(
+            f"Another process is bringing an index up to date ({lock.lock_file}). It goes on with your changes, too."
+        ) from None
+    try:
+        leg.refresh()  # the one who held the lock may have done all of it
+        total = store.pending_after(leg.sequence)
+        done = 0
+        tell(done, total)
+        while changes := store.changes_after(leg.sequence, batch):
+            memories = store.memories(change.rid for change in changes if not change.removed)
+            apply(memories, changes)
+            done += len(changes)
+            tell(done, max(total, done))
+        return done
+    finally:
+        lock.release()
+
+
+def _teller(on_progress: OnProgress | None, stage: Stage) -> Callable[[int, int], None]:
+    def tell(done: int, total: int) -> None:
+        if on_progress is not None:
+            on_progress(Progress(stage, done, total))
+
+    return tell
+
+
+def _lexical_entry(memory: Memory) -> LexicalEntry:
+    text = (
+        memory.content
+        if memory.title in memory.content[: len(memory.title) + 8]
+        else f"{memory.title}\n{memory.content}"
+    )
+    tokens = analyze_document("\n".join((text, *memory.tags)) if memory.tags else text)
+    return LexicalEntry(memory.rid, tokens.body, tokens.initial, facets(memory), to_ms(memory.timestamp))
+
+
+def _vector_entry(memory: Memory, vectors: Floats, spans: NDArray[np.int32]) -> VectorEntry:
+    return VectorEntry(memory.rid, vectors, spans, facets(memory), to_ms(memory.timestamp))
