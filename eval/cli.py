@@ -26,10 +26,13 @@ from indexes.errors import GieokError, UsageError
 from pipeline import Gieok, Settings
 from pipeline.progress import OnProgress, Progress
 
+PIPED = 160
+"""Columns of tables that go into a file, where nobody can widen the window."""
+
 app = typer.Typer(
     name="python -m eval", help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
-out = Console()
+out = Console(width=None if sys.stdout.isatty() else PIPED)
 err = Console(stderr=True)
 
 Sets = Annotated[

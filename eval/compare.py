@@ -39,8 +39,7 @@ def compare(
     for dataset in datasets:
         with indexed(dataset, cache, settings, on_step) as here:
             rows[dataset.name] = []
-            for k in TOP_KS:
-                readings = list(read(here, k, strategy).values())
+            for k, readings in read(here, TOP_KS, strategy).items():
                 everything[k] += readings
                 rows[dataset.name].append(row(f"{dataset.name}, top {k}", readings, how="every query of the split"))
             corpora[dataset.name] = corpus_of(here)
@@ -78,9 +77,11 @@ def _scenario(
 ) -> TokenRow:
     nearest = min({sum(reading.hits) for reading in pool}, key=lambda count: (abs(count - wanted), count))
     fitting = [reading for reading in pool if sum(reading.hits) == nearest]
-    exact = "" if nearest == wanted else f"; none has {wanted}, the nearest count was taken"
+    exact, flag = "", ""
+    if nearest != wanted:
+        exact, flag = f"; none has {wanted}, the nearest count was taken", f" (nearest: {nearest})"
     how = f"queries whose {k} hits hold exactly {nearest} relevant, {size}{exact}; read until all {nearest} are found"
-    return row(f"{k} results, {wanted} relevant{label}", fitting, wanted=nearest, how=how, claimed=claimed)
+    return row(f"{k} results, {wanted} relevant{flag}{label}", fitting, wanted=nearest, how=how, claimed=claimed)
 
 
 def saving(item: TokenRow) -> str:

@@ -136,11 +136,14 @@ def probe(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _command_line(home: Path, query: str, settings: Settings) -> float:
-    command = [sys.executable, "-m", "pipeline.cli", "search", "--home", str(home), "--json", "--", query]
+    command = [sys.executable, "-m", "pipeline", "search", "--home", str(home), "--json", "--", query]
     environment = os.environ | {"GIEOK_EMBEDDER_MODEL": settings.embedder.model}  # the one that made the index
     began = time.perf_counter()
-    _run(command, "", environment, accepted=(0, 1))
-    return (time.perf_counter() - began) * 1000
+    done = _run(command, "", environment, accepted=(0, 1))  # 1: nothing found
+    taken = (time.perf_counter() - began) * 1000
+    if not done.stdout.startswith("{"):
+        raise StoreError(f"gieok search answered no JSON: {(done.stdout or done.stderr).strip()[-200:]!r}")
+    return taken
 
 
 def _run(

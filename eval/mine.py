@@ -30,7 +30,7 @@ class Grep:
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         self._texts = [
-            (memory.id, memory.content.lower())
+            (memory.id, f"{memory.title}\n{memory.content}".lower())
             for memory in sorted(memories, key=lambda memory: memory.timestamp, reverse=True)
         ]
 
@@ -72,6 +72,7 @@ def mine(gieok: Gieok, *, sample: int = 100, seed: int = 1) -> MineFile:
         seconds=time.perf_counter() - began,
         home=str(gieok.home),
         memories=len(memories),
+        with_vectors=gieok.status().vectors.memories,
         sampled=len(picked),
         seed=seed,
         kinds=kinds,

@@ -92,11 +92,13 @@ class Reading:
         return sum(self.details[:count]) + sum(self.calls[:count])
 
 
-def read(here: IndexedSet, k: int, strategy: Strategy) -> dict[str, Reading]:
-    """Ask every query of a set for its top k and price both ways."""
-    return {
-        key: _reading(here, text, here.dataset.qrels[key], k, strategy) for key, text in here.dataset.queries.items()
-    }
+def read(here: IndexedSet, ks: Sequence[int], strategy: Strategy) -> dict[int, list[Reading]]:
+    """Ask every query of a set for its top k, for each of `ks`, and price both ways."""
+    readings: dict[int, list[Reading]] = {k: [] for k in ks}
+    for key, text in here.dataset.queries.items():
+        for k in ks:  # in turn, while the query's vector is remembered
+            readings[k].append(_reading(here, text, here.dataset.qrels[key], k, strategy))
+    return readings
 
 
 def _reading(here: IndexedSet, query: str, qrels: Mapping[str, int], k: int, strategy: Strategy) -> Reading:

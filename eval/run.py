@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from eval.machine import this_machine
 from eval.measures import MAIN, Run, Values, means, per_query
 from eval.schema import Bin, Corpus, Miss, RunFile
 from eval.significance import compare_all
-from eval.systems import DEFAULT, ask, runs
+from eval.systems import DEFAULT, ask_one, runs
 from pipeline import Settings
 
 MACRO = "macro"
@@ -39,10 +39,13 @@ def run(
     shown: list[tuple[float, bool]] = []
     for dataset in datasets:
         with indexed(dataset, cache, settings, on_step) as here:
-            made = runs(here, ask(here), plain=plain)
+            legs = {}
+            for key, text in dataset.queries.items():
+                legs[key] = ask_one(here, text)
+                shown += _top_score(here, key, text)  # at once, while the query's vector is remembered
+            made = runs(here, legs, plain=plain)
             values[dataset.name] = {system: per_query(run, dataset.qrels) for system, run in made.items()}
             misses += _worst(dataset, made, values[dataset.name][DEFAULT][MAIN], worst)
-            shown += _top_scores(here)
             problems[dataset.name] = list(here.problems)
             corpora[dataset.name] = corpus_of(here)
     figures = {name: {system: means(value) for system, value in each.items()} for name, each in values.items()}
@@ -103,16 +106,10 @@ def bins(shown: Sequence[tuple[float, bool]]) -> list[Bin]:
     ]
 
 
-def _top_scores(here: IndexedSet) -> list[tuple[float, bool]]:
-    """Score and relevance of the first hit that the product shows for each query."""
-    asked = {key: text for key, text in here.dataset.queries.items() if text.strip()}
-    tops = [(key, here.gieok.search_index(text, top_k=1)) for key, text in asked.items()]
-    answered = [(key, hits[0]) for key, hits in tops if hits]
-    documents = here.keys_of([hit.id for _, hit in answered])
-    return [
-        (hit.score, document in here.dataset.qrels[key])
-        for (key, hit), document in zip(answered, documents, strict=True)
-    ]
+def _top_score(here: IndexedSet, key: str, query: str) -> Iterator[tuple[float, bool]]:
+    """Score and relevance of the first hit that the product shows, if it shows one."""
+    for hit in here.gieok.search_index(query, top_k=1) if query.strip() else []:
+        yield hit.score, here.keys_of([hit.id])[0] in here.dataset.qrels[key]
 
 
 def _worst(dataset: Dataset, made: Mapping[str, Run], value: Values, count: int) -> list[Miss]:

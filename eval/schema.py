@@ -209,6 +209,7 @@ class MineFile(ResultFile):
 
     home: str
     memories: int
+    with_vectors: int
     sampled: int
     seed: int
     kinds: dict[str, dict[str, MineRow]]

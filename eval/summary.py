@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -48,26 +49,25 @@ def datasets(out: Console) -> None:
 
 
 def run(out: Console, file: RunFile) -> None:
-    """A row for each set and system, the default's lead over each other system, and problems by name."""
-    table = Table("set", "system", *MEASURES, f"{MAIN} 95 %", "default's lead", "p (Holm)")
+    """For each set the systems, with the default's lead over each; and problems by name."""
+    short = [measure.replace("Success", "S") for measure in MEASURES]
+    table = Table("set, system", *short, "default's lead (p, Holm)", box=SIMPLE_HEAD, pad_edge=False)
     for name, figures in [*file.sets.items(), (MACRO, file.macro)]:
+        bounds = file.intervals[name][DEFAULT]
+        interval = f"default {MAIN} {bounds.low:.3f} to {bounds.high:.3f}"
+        table.add_row(f"[bold]{'mean of sets' if name == MACRO else name}", *[""] * len(MEASURES), interval)
         leads = {c.b if c.a == DEFAULT else c.a: c for c in file.tests[name] if DEFAULT in (c.a, c.b)}
         for system, values in figures.items():
-            bounds, lead = file.intervals[name][system], leads.get(system)
-            difference = "" if lead is None else f"{lead.difference.mean * (1 if lead.a == DEFAULT else -1):+.3f}"
-            table.add_row(
-                name,
-                system,
-                *(f"{values[measure]:.3f}" for measure in MEASURES),
-                f"{bounds.low:.3f} to {bounds.high:.3f}",
-                difference,
-                "" if lead is None else f"{lead.p_holm:.4f}",
-                end_section=system == list(figures)[-1],
-            )
+            lead = leads.get(system)
+            sign = 1 if lead is None or lead.a == DEFAULT else -1
+            difference = "" if lead is None else f"{sign * lead.difference.mean:+.3f} ({lead.p_holm:.4f})"
+            cells = (f"{values[measure]:.3f}" for measure in MEASURES)
+            table.add_row(f"  {system}", *cells, difference, end_section=system == list(figures)[-1])
     out.print(table)
     for miss in file.worst:
         ranks = ", ".join(f"{system} {rank or 'none'}" for system, rank in miss.ranks.items())
-        out.print(f"{miss.set} {miss.query_id} {miss.value:.3f} ({ranks}): {miss.query}", markup=False, soft_wrap=True)
+        query = " ".join(miss.query.split())
+        out.print(f"{miss.set} {miss.query_id} {miss.value:.3f} ({ranks}): {query}", markup=False, soft_wrap=True)
     _close(out, file, file.problems)
 
 
@@ -133,7 +133,8 @@ def mine(out: Console, file: MineFile) -> None:
             cells = (f"{row.queries}", f"{row.first:.0%}", f"{row.in_ten:.0%}", _percentiles(row.ms, None))
             table.add_row(kind, tool, *cells, end_section=tool == list(tools)[-1])
     out.print(table)
-    out.print(f"{file.sampled} of {file.memories} memories of {file.home}, seed {file.seed}", soft_wrap=True)
+    whole = f"{file.memories} memories of {file.home} ({file.with_vectors} with vectors)"
+    out.print(f"{file.sampled} of {whole}, seed {file.seed}", soft_wrap=True)
     _close(out, file, {})
 
 

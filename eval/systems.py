@@ -32,15 +32,19 @@ class Legs:
 
 
 def ask(indexed: IndexedSet) -> dict[str, Legs]:
-    """Ask every query of a set once; an empty one finds nothing.
+    """Ask every query of a set once. Raises EmbedderError like `ask_one`."""
+    return {key: ask_one(indexed, text) for key, text in indexed.dataset.queries.items()}
 
-    Raises EmbedderError (the vector leg did not answer; a figure without it would go by a wrong name).
+
+def ask_one(indexed: IndexedSet, query: str) -> Legs:
+    """Ask both legs; an empty query finds nothing.
+
+    Raises EmbedderError (a leg did not answer; a figure without it would go by a wrong name).
     """
-    nothing = fusion.Run(np.zeros(0, np.int64), np.zeros(0, np.float32), 1.0)
-    return {
-        key: _legs(indexed.gieok.rank(text, depth=DEPTH), key) if text.strip() else Legs(nothing, nothing, ())
-        for key, text in indexed.dataset.queries.items()
-    }
+    if not query.strip():
+        nothing = fusion.Run(np.zeros(0, np.int64), np.zeros(0, np.float32), 1.0)
+        return Legs(nothing, nothing, ())
+    return _legs(indexed.gieok.rank(query, depth=DEPTH), query)
 
 
 def _legs(rankings: Rankings, query: str) -> Legs:

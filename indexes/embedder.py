@@ -7,6 +7,7 @@ ONNX Runtime are imported, and the model is loaded, when the first text is embed
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
 import threading
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from lru import LRU
 
+from indexes.centre import Centre
 from indexes.errors import EmbedderError
 from indexes.hub import load_from_hub
 from indexes.types import Floats
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 BUNDLED_MODEL: Final = "e5-small-ko-en"
 _MODELS: Final = Path(__file__).parent / "models"
+CENTRE_FILE: Final = "centre.npy"
 
 QUERY_CACHE: Final = 256
 """Queries kept, the least recently used dropped first: 0.4 MB of vectors, more than one sitting asks."""
@@ -74,7 +77,8 @@ class FastEmbedder:
 
     `model` is `e5-small-ko-en`, which is bundled, or a name from fastembed's list. `cache` is where downloaded models
     are kept (fastembed's own choice if None), `threads` are for one inference (all cores if None), `batch_tokens`
-    bounds a batch, padding included.
+    bounds a batch, padding included. `centred` takes out of the bundled model's vectors what only tells the language
+    (see `indexes.centre`); without it they are the model's own.
 
     Every use may raise EmbedderError: the name is unknown, the model can't be had without a network, or a file of it
     is damaged. Blank text is embedded like any other (its vector means nothing, but has unit length).
@@ -87,6 +91,7 @@ class FastEmbedder:
         cache: Path | None = None,
         threads: int | None = None,
         batch_tokens: int = BATCH_TOKENS,
+        centred: bool = True,
     ) -> None:
         if batch_tokens < 1:
             raise EmbedderError(f"batch_tokens must be at least 1, not {batch_tokens}")
@@ -95,6 +100,8 @@ class FastEmbedder:
         self._threads = threads
         self._batch_tokens = batch_tokens
         self._bundled = model.lower() == BUNDLED_MODEL
+        self._centred = centred and self._bundled
+        self._centre: Centre | None = None
         self._prefixed = _E5.search(model) is not None
         self._lock = threading.Lock()
         self._engine: TextEmbedding | None = None
@@ -121,6 +128,8 @@ class FastEmbedder:
         engine = self._load()
         cleaned = _clean(text, _QUERY if self._prefixed else "")
         vector: Floats = self._run(engine, [cleaned], engine.query_embed)[0]
+        if self._centre is not None:
+            vector = self._centre.apply(vector[np.newaxis], [text[:MAX_CHARACTERS]], "query")[0]
         vector.setflags(write=False)
         with self._lock:
             self._queries[text] = vector
@@ -134,7 +143,10 @@ class FastEmbedder:
         engine = self._load()
         cleaned = [_clean(text, _PASSAGE if self._prefixed else "") for text in texts]
         for batch in _batches([engine.token_count([text]) for text in cleaned], self._batch_tokens):
-            vectors[batch] = self._run(engine, [cleaned[row] for row in batch], engine.passage_embed)
+            made = self._run(engine, [cleaned[row] for row in batch], engine.passage_embed)
+            if self._centre is not None:
+                made = self._centre.apply(made, [texts[row][:MAX_CHARACTERS] for row in batch], "passage")
+            vectors[batch] = made
             if on_done is not None:
                 on_done(len(batch))
         return vectors
@@ -157,7 +169,10 @@ class FastEmbedder:
         if self._identity is None:
             if self._bundled:
                 config = _bundled_config()
-                self._identity = f"{BUNDLED_MODEL}@{config['fingerprint'][:12]}", int(config["hidden_size"])
+                name = f"{BUNDLED_MODEL}@{config['fingerprint'][:12]}"
+                if self._centred:
+                    name += f"-{_digest(_MODELS / BUNDLED_MODEL / CENTRE_FILE)}"
+                self._identity = name, int(config["hidden_size"])
             else:
                 found = _description(self._model)
                 origin = found["sources"].get("hf") or found["sources"].get("url")
@@ -172,6 +187,8 @@ class FastEmbedder:
                 raise self._failure[1]
             try:
                 if self._bundled:
+                    if self._centred:
+                        self._centre = Centre.load(_MODELS / BUNDLED_MODEL / CENTRE_FILE)
                     self._engine = _load_bundled(self._threads)
                 else:
                     self._engine = load_from_hub(_description(self._model), self._cache, self._threads)
@@ -199,6 +216,13 @@ def _batches(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    except OSError as error:
+        raise EmbedderError(f"The bundled model's file {path} can't be read ({error}). Reinstall gieok.") from error
 
 
 def _bundled_config() -> dict[str, Any]:

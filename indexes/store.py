@@ -229,6 +229,16 @@ class Store:
         )
         return [row[0] for row in rows]
 
+    def session_elsewhere(self, session: str, key: str) -> bool:
+        """Whether another source than the one with this key holds memories of a session."""
+        return bool(
+            self._db.rows(
+                "SELECT 1 FROM memories m JOIN occurrences o USING (rid) JOIN sources s USING (source_id)"
+                " WHERE m.session_id = ? AND s.key <> ? LIMIT 1",
+                (session, key),
+            )
+        )
+
     def any_matching(self, where: Filter) -> bool:
         """Whether any memory passes the filter: tells "nothing fits" from "nothing to search in"."""
         clauses, values = where_sql(where)

@@ -136,6 +136,9 @@ def report_view(report: IndexReport) -> Iterator[Line]:
     yield from _problems("Note: ", "fair", report.notices[:NOTICES_SHOWN])
     if len(report.notices) > NOTICES_SHOWN:
         yield _line((f"… and {_counted(len(report.notices) - NOTICES_SHOWN, 'more note', 'more notes')}", "dim"))
+    if report.passed_over:
+        other = _counted(report.passed_over, "other file in these folders is", "other files in these folders are")
+        yield _line((f"{other} no notes by name; to index one, name it.", "dim"))
     yield _line(("Memories: ", "mark"), f"{report.memories:,}")
     if report.vectors_pending:
         yield _line(f"{report.vectors_pending:,} without vectors so far; words find them already.")

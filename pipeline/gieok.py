@@ -17,7 +17,7 @@ from pipeline.home import Home
 from pipeline.indexing import index_paths
 from pipeline.legs import Legs
 from pipeline.progress import OnProgress
-from pipeline.results import Answer, FullDetail, IndexReport, LegStatus, SearchIndexItem, Status, TimelineItem
+from pipeline.results import Answer, Failure, FullDetail, IndexReport, LegStatus, SearchIndexItem, Status, TimelineItem
 from pipeline.retriever import Rankings, Retriever
 from pipeline.search import Search
 from pipeline.settings import Settings
@@ -85,16 +85,20 @@ class Gieok:
                 on_progress=on_progress,
             )
             self._legs.sync_words(on_progress)
+            notices = list(tally.notices)
             if vectors and self._legs.embedder is not None:
                 self._embed(on_progress)
+            if self._legs.vectors_problem:
+                notices.append(Failure(path="vectors", reason=self._legs.vectors_problem))
             return IndexReport(
                 indexed=tally.indexed,
                 updated=tally.updated,
                 skipped=tally.skipped,
                 removed=tally.removed,
                 moved=tally.moved,
+                passed_over=tally.passed_over,
                 failed=tally.failed,
-                notices=tally.notices,
+                notices=notices,
                 memories=self._store.counts().memories,
                 vectors_pending=self._legs.vectors_pending(),
             )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from indexes.errors import SourceError
 from indexes.store import Source, Store
@@ -29,6 +30,7 @@ class Tally:
     skipped: int = 0
     removed: int = 0
     moved: int = 0
+    passed_over: int = 0
     failed: list[Failure] = field(default_factory=list)
     notices: list[Failure] = field(default_factory=list)
 
@@ -53,16 +55,19 @@ class _Indexing:
         self._seen: set[str] = set()
         self._unread: set[str] = set()
         self._keys: set[str] = set()
+        self._sessions: dict[str, str] = {}
 
     def run(self, paths: Sequence[Path]) -> Tally:
         found: list[Found] = []
-        for item in walk(paths, max_bytes=self._max_file_bytes):
+        files = walk(paths, max_bytes=self._max_file_bytes)
+        for item in files:
             if isinstance(item, Problem):
                 self._tally.failed.append(Failure(path=item.path, reason=item.reason))
                 self._unread.add(item.identity)
             else:
                 found.append(item)
                 self._seen.add(item.identity)
+        self._tally.passed_over = files.passed_over
         for number, file in enumerate(found):
             self._tell(number, len(found))
             self._take(file)
@@ -96,7 +101,8 @@ class _Indexing:
         key = before.key if before else self._store.free_key(file.identity)
         source = Source(key=key, path=file.identity, root=file.root, label=file.label, fingerprint=mark)
         self._tally.notices.extend(Failure(path=str(file.path), reason=notice) for notice in reading.notices)
-        self._batch.append((source, _memories(reading.drafts, key)))
+        sessions = {d.session_id: self._session(d.session_id, source) for d in reading.drafts if d.namespace is None}
+        self._batch.append((source, _memories(reading.drafts, key, sessions)))
         self._keys.add(key)
         if known:
             self._tally.updated += 1
@@ -107,6 +113,20 @@ class _Indexing:
             self._tally.indexed += 1
         if sum(len(memories) for _, memories in self._batch) >= BATCH:
             self._write()
+
+    def _session(self, session: str, source: Source) -> str:
+        """A session that is only a file's name belongs to that file: the same name elsewhere gets another session."""
+        label = PurePosixPath(source.label)
+        if session not in (source.label, label.stem):
+            return session
+        folder = f"{Path(source.root).name}/{label}"
+        digest = hashlib.sha256(source.key.encode()).hexdigest()[:6]
+        for name in (session, folder, f"{folder}#{digest}"):
+            if self._sessions.setdefault(name, source.key) == source.key and not self._store.session_elsewhere(
+                name, source.key
+            ):
+                return name
+        return f"{folder}#{digest}"
 
     def _moved(self, mark: str) -> Source | None:
         """The source that was read from the same bytes and whose file is gone: this file is that one, moved."""
@@ -139,7 +159,7 @@ class _Indexing:
         return path in self._unread or any(str(parent) in self._unread for parent in Path(path).parents)
 
 
-def _memories(drafts: Sequence[Draft], key: str) -> list[Memory]:
+def _memories(drafts: Sequence[Draft], key: str, sessions: Mapping[str, str]) -> list[Memory]:
     ids = {draft.place: draft_id(draft, key) for draft in drafts}
     memories: dict[str, Memory] = {}
     for position, draft in enumerate(drafts):
@@ -152,7 +172,7 @@ def _memories(drafts: Sequence[Draft], key: str) -> list[Memory]:
                 content=draft.content,
                 type=draft.type,
                 timestamp=draft.timestamp,
-                session_id=draft.session_id,
+                session_id=sessions.get(draft.session_id, draft.session_id),
                 position=position,
                 title=draft.title,
                 parent_id=ids.get(draft.parent) if draft.parent is not None else None,

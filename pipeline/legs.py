@@ -72,7 +72,7 @@ class Legs:
                 dimensions=self.embedder.dimensions,
             )
             self.vectors_problem = None
-        except IndexError_ as error:
+        except (IndexError_, EmbedderError) as error:  # EmbedderError: no model has this name
             self.vectors_problem = str(error)
 
     def close(self) -> None:

@@ -126,7 +126,8 @@ class Failure(Result):
 class IndexReport(Result):
     """What `index` did, in files: new, changed, unchanged, gone, failed. `memories` counts what they hold now.
 
-    `moved` files are among the skipped: their memories kept their ids. `notices` say what was cut, guessed or
+    `moved` files are among the skipped: their memories kept their ids. `passed_over` counts files in folders that are
+    no notes by their suffix; name such a file to index it. `notices` say what was cut, guessed or
     skipped inside files that were otherwise indexed.
     """
 
@@ -135,6 +136,7 @@ class IndexReport(Result):
     skipped: int
     removed: int
     moved: int
+    passed_over: int = 0
     failed: list[Failure]
     notices: list[Failure]
     memories: int

@@ -29,7 +29,7 @@ def sync_words(
 ) -> int:
     """Apply to the word index what it lacks; the number of changes. Raises StoreBusyError after `wait` seconds."""
 
-    def apply(memories: Sequence[Memory], changes: Sequence[Change]) -> None:
+    def apply(memories: Sequence[Memory], changes: Sequence[Change], _: Callable[[float], None]) -> None:
         entries = (_lexical_entry(memory) for memory in memories)
         leg.apply(entries, [change.rid for change in changes if change.removed], changes[-1].sequence)
 
@@ -50,7 +50,7 @@ def sync_vectors(
     Raises StoreBusyError when another process is embedding, EmbedderError when the model fails.
     """
 
-    def apply(memories: Sequence[Memory], changes: Sequence[Change]) -> None:
+    def apply(memories: Sequence[Memory], changes: Sequence[Change], part: Callable[[float], None]) -> None:
         since = {change.rid: change.text_sequence for change in changes}
         entries: list[VectorEntry] = []
         fresh: list[tuple[Memory, list[tuple[int, int]]]] = []
@@ -62,7 +62,14 @@ def sync_vectors(
                 spans = [(p.start, p.end) for p in split_passages(memory.content, memory.title)]
                 fresh.append((memory, spans))
         texts = [passage_text(memory.content, span, memory.title) for memory, spans in fresh for span in spans]
-        vectors = embedder.embed_passages(texts)
+        embedded = 0
+
+        def on_done(count: int) -> None:
+            nonlocal embedded
+            embedded += count
+            part(embedded / len(texts))
+
+        vectors = embedder.embed_passages(texts, on_done)
         at = 0
         for memory, spans in fresh:
             rows = vectors[at : at + len(spans)]
@@ -79,7 +86,7 @@ def _catch_up(
     lock: FileLock,
     wait: float,
     batch: int,
-    apply: Callable[[Sequence[Memory], Sequence[Change]], None],
+    apply: Callable[[Sequence[Memory], Sequence[Change], Callable[[float], None]], None],
     tell: Callable[[int, int], None],
 ) -> int:
     leg.refresh()
@@ -98,7 +105,11 @@ def _catch_up(
         tell(done, total)
         while changes := store.changes_after(leg.sequence, batch):
             memories = store.memories(change.rid for change in changes if not change.removed)
-            apply(memories, changes)
+
+            def part(share: float, done: int = done, many: int = len(changes)) -> None:
+                tell(done + int(share * (many - 1)), max(total, done))
+
+            apply(memories, changes, part)
             done += len(changes)
             tell(done, max(total, done))
         return done

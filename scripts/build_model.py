@@ -46,7 +46,7 @@ MASK = "<mask>"
 # Real pieces score about -3 to -20, so at -100 any other reading wins.
 UNREACHABLE = -100.0
 # Processors without VNNI add two products u8 · s8 in 16 bits: 255 · (64 + 64) = 32,640 never saturates, so that
-# vectors are the same everywhere. Full 8-bit weights gain .0013 nDCG@10 at most and lose it there.
+# vectors are the same everywhere; the full range is no better than the noise of the measurement (docs/model.md).
 WEIGHT_LIMIT = 64
 
 Array = NDArray[Any]

@@ -52,6 +52,8 @@ def decode(data: bytes) -> Decoded:
                 ) from None
     # A file that was being written when the power went often ends in a block of NULs.
     body = data.rstrip(b"\0")
+    if data and not body:
+        raise SourceError("holds nothing but NUL bytes: the file is damaged; what is stored of it stays")
     if b"\0" in body[:BINARY_PROBE]:
         raise SourceError("is binary (it holds NUL bytes); only text is indexed, as UTF-8, UTF-16 with BOM or CP949")
     nuls = len(data) - len(body) + body.count(b"\0")

@@ -29,7 +29,8 @@ def test_every_layer_is_timed_at_own_size_and_grown(make_set: MakeSet, tmp_path:
             assert layer.cold.p50 > layer.miss.p50
             assert layer.miss.p50 >= layer.hit.p50 > 0
         assert row.layers[0].miss.calls == 4
-        assert row.cold_process.p50 > 100
+        # The whole command does all that and starts the interpreter.
+        assert row.cold_process.p50 > row.layers[1].miss.p50
         assert row.peak_rss_bytes > 50_000_000
         assert all(size > 0 for size in row.disk_bytes.values())
 

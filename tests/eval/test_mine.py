@@ -20,7 +20,7 @@ def test_both_tools_are_asked_every_kind_of_query(open_gieok: Callable[..., Gieo
     gieok = open_gieok()
     gieok.index([notes(NOTES)])
     file = mine(gieok, sample=10)
-    assert (file.memories, file.sampled) == (3, 3)
+    assert (file.memories, file.with_vectors, file.sampled) == (3, 3, 3)
     assert set(file.kinds) == {
         "title",
         "keywords",

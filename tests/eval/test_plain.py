@@ -14,6 +14,7 @@ from eval.plain import PlainBM25
 REFERENCE = {
     "entire_sessions": 0.425,
     "tydiqa_ko": 0.504,
+    "question_pair_ko": 0.539,
     "ai_interview_ko": 0.620,
     "tech_interview_ko": 0.326,
     "madial_en": 0.298,

@@ -74,7 +74,7 @@ def test_a_scenario_takes_what_fits_and_reads_all_its_relevant() -> None:
 def test_a_scenario_without_a_fit_takes_the_nearest_and_says_so() -> None:
     made = list(scenarios({5: [], 10: [], 20: [reading("x" + "." * 19, k=20, size=10)]}))
     (only,) = made
-    assert only.queries == 1
+    assert (only.name, only.queries) == ("20 results, 3 relevant (nearest: 1)", 1)
     assert "exactly 1 relevant, texts of any length; none has 3, the nearest count was taken" in only.how
 
 

@@ -134,6 +134,7 @@ def mine_file() -> schema.MineFile:
         seconds=2,
         home="/home/me",
         memories=50,
+        with_vectors=50,
         sampled=9,
         seed=1,
         kinds={"spacing changed": rows},

@@ -6,7 +6,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexes.passages import (
@@ -45,6 +45,7 @@ BLOCKS = st.sampled_from(
 TEXTS = st.one_of(st.text(), st.lists(BLOCKS, max_size=12).map("".join))
 
 
+@settings(deadline=None)
 @given(content=TEXTS, title=st.sampled_from(["", "결제 재시도 설계"]))
 def test_passages_are_ordered_bounded_and_cover_all_but_white_space(content: str, title: str) -> None:
     passages = split_passages(content, title)
@@ -60,6 +61,7 @@ def test_passages_are_ordered_bounded_and_cover_all_but_white_space(content: str
         assert estimate_tokens(text) <= PASSAGE_TOKENS
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["가", "각", "e\u0301", "👍🏽", "👨‍👩‍👧‍👦", unicodedata.normalize("NFD", "한"), "漢"]),
