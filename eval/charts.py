@@ -112,6 +112,7 @@ def spans(title: str, items: Sequence[Span], *, unit: str) -> str:
 
     bottom = above + step * len(items)
     parts = []
+    end = WIDTH - right + 12
     for power in range(low, high + 1):
         at = x(10**power)
         parts.append(f'<path class="grid" d="M{at:.1f} {above - 6}V{bottom}"/>')
@@ -127,7 +128,7 @@ def spans(title: str, items: Sequence[Span], *, unit: str) -> str:
             f"<title>{escape(tip)}</title></rect>"
             f'<circle class="dot" cx="{x(item.p95):.1f}" cy="{y:.1f}" r="4.5"><title>{escape(tip)}</title></circle>'
             f'<path class="target" d="M{x(item.target):.1f} {y - 11:.1f}v22"/>'
-            f'<text class="value" x="{WIDTH - right + 12}" y="{y + 4:.1f}">p95 {_short(item.p95)} {escape(unit)}</text>'
+            f'<text class="value {met}" x="{end}" y="{y + 4:.1f}">p95 {_short(item.p95)} {escape(unit)}</text>'
         )
     return _svg(title, bottom + 8, parts)
 

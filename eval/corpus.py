@@ -15,15 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexes.passages import PASSAGES_VERSION
-
 from eval.datasets import Dataset, Document, Problem
 from eval.stored import all_memories
 from indexes.analyzer import ANALYZER_VERSION
+from indexes.embedder import FastEmbedder
 from indexes.errors import EmbedderError, SourceError
+from indexes.passages import PASSAGES_VERSION
 from indexes.schema import SCHEMA_VERSION
 from indexes.types import MEMORY_TYPES
 from pipeline import Gieok, Settings
+from pipeline.legs import NO_MODEL
 from pipeline.progress import OnProgress
 
 _ROWS = "corpus.jsonl"
@@ -100,7 +101,7 @@ def indexed(
     (vectors are wanted, but the store stays without them).
     """
     text = rows_text(dataset.documents)
-    key = index_key(text, settings.embedder.model)
+    key = index_key(text, _model(settings.embedder.model))
     folder = cache / f"{dataset.name}-{key}"
     rows = folder / _ROWS
     _write_once(rows, text)
@@ -122,6 +123,11 @@ def indexed(
         built = before.memories != status.memories or before.vectors.pending != status.vectors.pending
         problems = (*dataset.problems, *_indexing_problems(dataset, status.memories, report.notices))
         yield IndexedSet(dataset, gieok, key, seconds if built else 0.0, problems)
+
+
+def _model(name: str) -> str:
+    """What tells the vectors of one model, in one version of it, from those of another."""
+    return name if name == NO_MODEL else FastEmbedder(name).name
 
 
 def _write_once(path: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from eval.corpus import OnStep, indexed
 from eval.datasets import Dataset, Problem
 from eval.machine import this_machine
 from eval.measures import MAIN, Run, Values, per_query
+from eval.run import named_settings
 from eval.schema import FusionFile, FusionPoint
 from eval.significance import compare_all
 from eval.systems import DEPTH, RRF, RRF_DEPTH, RRF_K, Legs, ask, fused
@@ -118,21 +119,21 @@ class _Asked:
         }
         return grid(self.legs, relevant, {key: list(qrels[key].values()) for key in self.legs})
 
-    def values(self, point: FusionPoint) -> Values:
+    def values(self, point: FusionPoint | None) -> Values:
+        """The main measure of each query under a setting; None: in the product's own order."""
         run: Run = {
-            key: [
-                self.names[rid]
-                for rid in fused(
-                    leg, k=point.k, depth=point.depth, words=point.words_weight, vectors=point.vectors_weight
-                )
-            ]
+            key: [self.names[rid] for rid in (leg.order if point is None else _ordered(leg, point))]
             for key, leg in self.legs.items()
         }
         return per_query(run, self.dataset.qrels)[MAIN]
 
 
+def _ordered(legs: Legs, point: FusionPoint) -> list[int]:
+    return fused(legs, k=point.k, depth=point.depth, words=point.words_weight, vectors=point.vectors_weight)
+
+
 def _rids(legs: Legs) -> Iterable[int]:
-    return dict.fromkeys((*legs.words.ids.tolist(), *legs.vectors.ids.tolist()))
+    return dict.fromkeys((*legs.words.ids.tolist(), *legs.vectors.ids.tolist(), *legs.order))
 
 
 def _ask(dataset: Dataset, cache: Path, settings: Settings, on_step: OnStep) -> _Asked:
@@ -147,14 +148,16 @@ def fusion(
 ) -> FusionFile:
     """Choose on the first of each pair (dev), report on the second (test), which is asked only after the choice."""
     began, machine = time.perf_counter(), this_machine()
-    present = FusionPoint(**settings.fusion.model_dump())
     dev = {each.name: _ask(each, cache, settings, on_step) for each, _ in pairs}
     grids = {name: asked.grid() for name, asked in dev.items()}
     tried = points()
     table, best = search(grids, tried)
     chosen = tried[best]
-    named = {RRF: REFERENCE, PRESENT: present, CHOSEN: chosen}
-    on_dev = {name: {system: each.ndcg(point) for system, point in named.items()} for name, each in grids.items()}
+    named = {RRF: REFERENCE, PRESENT: None, CHOSEN: chosen}
+    on_dev = {
+        name: {system: float(asked.values(point).mean()) for system, point in named.items()}
+        for name, asked in dev.items()
+    }
     test = {each.name: _ask(each, cache, settings, on_step) for _, each in pairs}
     values = {name: {system: asked.values(point) for system, point in named.items()} for name, asked in test.items()}
     on_test = {name: {system: float(value.mean()) for system, value in each.items()} for name, each in values.items()}
@@ -164,7 +167,7 @@ def fusion(
         seconds=time.perf_counter() - began,
         searched=len(tried),
         chosen=chosen,
-        present=present,
+        present=named_settings(settings),
         dev=with_macro(on_dev),
         held_out=_held_out(table, list(grids)),
         grid=[(point, float(mean)) for point, mean in zip(tried, table.mean(axis=1), strict=True)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -59,8 +60,9 @@ def latency(
         rows.append(measure(dataset.name, how, home, list(dataset.queries.values()), settings, cold))
     documents = [document for dataset in datasets for document in dataset.documents]
     queries = [text for dataset in datasets for text in dataset.queries.values()]
+    origin = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
     for size in sizes:
-        home = cache / f"grown-{size}-{'-'.join(key[:4] for key in keys)}" / "home"
+        home = cache / f"grown-{size}-{origin}" / "home"
         build(home, documents, size, np.concatenate(pools), settings, on_step)
         how = f"{HOW}; from {', '.join(dataset.name for dataset in datasets)}"
         rows.append(measure(f"grown to {size:,}", how, home, queries, settings, cold))

@@ -250,8 +250,8 @@ def mine(file: MineFile) -> str:
     return "".join(
         [
             f"<h2>Your memories</h2><p class='soft'>{file.sampled:,} of {file.memories:,} memories "
-            f"({file.with_vectors:,} with vectors), asked for by queries made from them: the share found among the first ten. grep: what holds most of the words, newest "
-            "first.</p>",
+            f"({file.with_vectors:,} with vectors), asked for by queries made from them: the share found among the "
+            "first ten. grep: what holds most of the words, newest first.</p>",
             charts.legend(tools),
             charts.columns("Found in ten by kind of query", groups),
             table(["query", "tool", "queries", "first", "in ten", "ms p50", "ms p95"], rows, left=(0, 1)),

@@ -116,6 +116,7 @@ class FlatDense:
         found = self._view.rank(vector, self._view.find(wanted), len(wanted))
         scores = np.full(len(wanted), np.nan, np.float32)
         spans = np.zeros((len(wanted), 2), np.int32)
+        passages = np.zeros(len(wanted), np.int32)
         if len(found.ids):
             order = np.argsort(found.ids)
             places = np.minimum(np.searchsorted(found.ids, wanted, sorter=order), len(order) - 1)
@@ -123,7 +124,8 @@ class FlatDense:
             known = found.ids[places] == wanted
             scores[known] = found.scores[places[known]]
             spans[known] = found.spans[places[known]]
-        return DenseRanking(wanted, scores, spans, found.mean, found.deviation)
+            passages[known] = found.passages[places[known]]
+        return DenseRanking(wanted, scores, spans, passages, found.mean, found.deviation)
 
     def stored(self, rid: int) -> tuple[Floats, NDArray[np.int32]] | None:
         """Copies of the vectors and spans that are kept for a memory; None for one without."""
@@ -229,7 +231,10 @@ class _View:
     def rank(self, vector: Floats, chosen: NDArray[np.int64], depth: int) -> DenseRanking:
         """The best `depth` of the chosen entries."""
         if depth <= 0 or not len(chosen):
-            return DenseRanking(self.rids[:0], np.empty(0, np.float32), self.rows.spans[:0].copy(), 0.0, 0.0)
+            nothing = np.empty(0, np.int32)
+            return DenseRanking(
+                self.rids[:0], np.empty(0, np.float32), self.rows.spans[:0].copy(), nothing, 0.0, 0.0
+            )
         counts = self.entries["rows"][chosen].astype(np.int64)
         if counts.sum() >= _GATHER_BELOW * len(self.rows.vectors):
             cosines = _dot(self.rows.vectors, vector)
@@ -251,6 +256,7 @@ class _View:
             self.rids[chosen[order]],
             best[order],
             np.array(self.rows.spans[passages if lines is None else lines[passages]]),
+            counts[order].astype(np.int32),
             float(best.mean(dtype=np.float64)),
             float(best.std(dtype=np.float64)),
         )

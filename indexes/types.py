@@ -104,7 +104,8 @@ class LexicalRanking:
 
 @dataclass(frozen=True, slots=True)
 class DenseRanking:
-    """Best first, one row per memory. `scores` are cosines of its best passage, `spans` (n, 2) say which that is.
+    """Best first, one row per memory. `scores` are cosines of its best passage, `spans` (n, 2) say which that is;
+    `passages` (n,) is how many it has (0: no vector).
 
     `mean` and `deviation` describe the cosines of this query with the whole searched set: the background against
     which a cosine means something.
@@ -113,5 +114,6 @@ class DenseRanking:
     ids: Ids
     scores: Floats
     spans: NDArray[np.int32]
+    passages: NDArray[np.int32]
     mean: float
     deviation: float

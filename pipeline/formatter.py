@@ -154,6 +154,7 @@ def status_view(status: Status) -> Iterator[Line]:
         "from": f"{_counted(status.sources, 'file', 'files')}, {_counted(status.sessions, 'session', 'sessions')}",
         "size": _bytes(status.bytes),
         "model": _flat(status.model),
+        "order": status.order,
         "version": f"{status.version} (analyzer {status.analyzer})",
     }
     for name, value in rows.items():

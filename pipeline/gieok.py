@@ -243,6 +243,7 @@ class Gieok:
                 ),
                 model=self.settings.embedder.model,
                 analyzer=self._legs.analyzer,
+                order=self._retriever().order,
             )
 
     def _retriever(self) -> Retriever:

@@ -153,7 +153,7 @@ class LegStatus(Result):
 
 
 class Status(Result):
-    """State of a store."""
+    """State of a store. `order` is how the legs are joined: "evidence", or "rrf" where that is set or needed."""
 
     home: str
     version: str
@@ -166,3 +166,4 @@ class Status(Result):
     vectors: LegStatus
     model: str
     analyzer: str
+    order: str

@@ -1,19 +1,21 @@
-"""From a question to one ranking per leg and their fused order. The only place where the legs meet."""
+"""From a question to one ranking per leg and their joint order. The only place where the legs meet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from indexes.analyzer import WeightedQuery, analyze_query
+from indexes.analyzer import ANALYZER_VERSION, WeightedQuery, analyze_query
 from indexes.embedder import Embedder
 from indexes.errors import EmbedderError
 from indexes.legs import DenseLeg, LexicalLeg
-from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, LexicalRanking
+from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalRanking
 from pipeline.evidence import Evidence
-from pipeline.fusion import Run, reciprocal_rank_fusion
+from pipeline.fusion import Run, competition_ranks, reciprocal_rank_fusion
+from pipeline.order import VECTORS_DEPTH, WORDS_DEPTH, Candidates, Order
 from pipeline.settings import Settings
 
 
@@ -21,19 +23,21 @@ from pipeline.settings import Settings
 class Rankings:
     """What the legs found for a query, by row number, and the order made of it.
 
-    A leg that is off is None. `fused` pairs each row number with its score in 0..1, best first.
+    A leg that is off is None. `fused` pairs each row number with its score in 0..1, best first; `evidence` says what
+    each of them shows of itself.
     """
 
     query: WeightedQuery
     words: LexicalRanking | None
     vectors: DenseRanking | None
-    vector: Floats | None
+    candidates: Candidates
     fused: list[tuple[int, float]]
+    evidence: dict[int, Evidence]
     notices: list[str] = field(default_factory=list)
 
 
 class Retriever:
-    """Searches both legs and fuses them."""
+    """Searches both legs and orders what they found."""
 
     def __init__(
         self,
@@ -48,39 +52,97 @@ class Retriever:
         self._vectors = vectors
         self._embedder = embedder
         self._noise = noise
-        self._settings = settings
+        self._fusion = settings.fusion
 
     def rank(self, query: str, *, depth: int, where: Filter = NO_FILTER) -> Rankings:
-        """Rank up to `depth` memories in each leg; the fusion looks at `fusion.depth` of them."""
-        fusion = self._settings.fusion
-        depth = max(depth, fusion.depth)
+        """Rank up to `depth` memories in each leg, and order the best of both."""
+        depth = max(depth, self._fusion.depth, WORDS_DEPTH, VECTORS_DEPTH)
         weighted = analyze_query(query)
-        notices: list[str] = []
-        runs: list[Run] = []
-        words, vectors, vector = None, None, None
-        if self._words is not None:
-            words = self._words.search(weighted, depth, where)
-            runs.append(Run(words.ids, words.scores, fusion.words_weight))
+        words = self._words.search(weighted, depth, where) if self._words is not None else None
+        vectors, vector, notices = None, None, []
         if self._vectors is not None and self._embedder is not None and len(self._vectors):
             try:
                 vector = self._embedder.embed_query(query)
                 vectors = self._vectors.search(vector, depth, where)
-                runs.append(Run(vectors.ids, vectors.scores, fusion.vectors_weight))
             except EmbedderError as error:
                 notices.append(f"Searched by words only: {error}")
+        candidates = self._candidates(weighted, words, vectors, vector)
+        fused = self._order(words, vectors, candidates)
+        return Rankings(weighted, words, vectors, candidates, fused, self._evidence(candidates, vector), notices)
+
+    def _candidates(
+        self,
+        query: WeightedQuery,
+        words: LexicalRanking | None,
+        vectors: DenseRanking | None,
+        vector: Floats | None,
+    ) -> Candidates:
+        found = [ranking.ids for ranking in (words, vectors) if ranking is not None]
+        depths = [max(depth, self._fusion.depth) for depth in (WORDS_DEPTH, VECTORS_DEPTH)]
+        rids = np.unique(np.concatenate([ids[:depth] for ids, depth in zip(found, depths, strict=False)] or [_NONE]))
+        bm25 = coverage = np.zeros(len(rids), np.float32)
+        if self._words is not None and words is not None:
+            exact = self._words.score(query, rids)
+            bm25, coverage = exact.scores / (exact.ceiling or 1.0), exact.coverage
+        cosine, passages = np.full(len(rids), np.nan, np.float32), np.zeros(len(rids), np.int32)
+        if self._vectors is not None and vectors is not None and vector is not None:
+            near = self._vectors.score(vector, rids)
+            cosine, passages = near.scores, near.passages
+        return Candidates(
+            rids=rids,
+            words_rank=_ranks(rids, words, WORDS_DEPTH),
+            vectors_rank=_ranks(rids, vectors, VECTORS_DEPTH),
+            bm25=bm25,
+            coverage=coverage,
+            cosine=cosine,
+            passages=passages,
+            background=vectors.mean if vectors is not None else 0.0,
+        )
+
+    def _order(
+        self, words: LexicalRanking | None, vectors: DenseRanking | None, candidates: Candidates
+    ) -> list[tuple[int, float]]:
+        order = self._fitted() if words is not None and vectors is not None else None
+        if order is not None:
+            scores = order.scores(candidates)
+            places = np.lexsort((candidates.rids, -scores))  # equal scores by row: an answer never changes by chance
+            return list(zip(candidates.rids[places].tolist(), scores[places].tolist(), strict=True))
+        runs = []
+        if words is not None:
+            runs.append(Run(words.ids, words.scores, self._fusion.words_weight))
+        if vectors is not None:
+            runs.append(Run(vectors.ids, vectors.scores, self._fusion.vectors_weight))
         if len(runs) == 1:  # a leg that is alone decides, even one that the settings give no weight
             runs = [replace(runs[0], weight=1.0)]
-        fused = reciprocal_rank_fusion(runs, k=fusion.k, depth=fusion.depth)
-        return Rankings(weighted, words, vectors, vector, fused, notices)
+        return reciprocal_rank_fusion(runs, k=self._fusion.k, depth=self._fusion.depth)
 
-    def evidence(self, rankings: Rankings, rids: list[int]) -> dict[int, Evidence]:
-        """What each of these memories shows of itself: exact, also for the leg that did not rank it."""
-        ids = np.array(rids, np.int64)
-        coverage = np.zeros(len(ids), np.float32)
-        if self._words is not None:
-            coverage = self._words.score(rankings.query, ids).coverage
-        margin = np.full(len(ids), np.nan, np.float32)
-        if rankings.vector is not None and self._vectors is not None and self._noise is not None:
-            noise = self._noise() @ rankings.vector
-            margin = self._vectors.score(rankings.vector, ids).scores - noise.max()
-        return {rid: Evidence(float(c), float(m)) for rid, c, m in zip(rids, coverage, margin, strict=True)}
+    @property
+    def order(self) -> str:
+        """How the legs are joined: "evidence", or "rrf" where that is set, or no weights fit model and analyzer."""
+        return "rrf" if self._fitted() is None else "evidence"
+
+    def _fitted(self) -> Order | None:
+        if self._fusion.order == "rrf" or self._embedder is None or self._vectors is None:
+            return None
+        return Order.load(model=self._embedder.name, analyzer=ANALYZER_VERSION)
+
+    def _evidence(self, candidates: Candidates, vector: Floats | None) -> dict[int, Evidence]:
+        margin: Sequence[float] | Floats = candidates.cosine
+        if vector is not None and self._noise is not None:
+            margin = candidates.cosine - (self._noise() @ vector).max()
+        return {
+            rid: Evidence(float(coverage), float(above))
+            for rid, coverage, above in zip(candidates.rids.tolist(), candidates.coverage, margin, strict=True)
+        }
+
+
+_NONE: Ids = np.zeros(0, np.int64)
+
+
+def _ranks(rids: Ids, ranking: LexicalRanking | DenseRanking | None, depth: int) -> NDArray[np.float64]:
+    """The rank of each of `rids` among the first `depth` of a ranking; infinite for the others."""
+    ranks = np.full(len(rids), np.inf)
+    if ranking is not None:
+        ids = ranking.ids[:depth]
+        ranks[np.searchsorted(rids, ids)] = competition_ranks(ranking.scores[:depth])
+    return ranks

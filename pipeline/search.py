@@ -13,6 +13,9 @@ from pipeline.retriever import Rankings, Retriever
 from pipeline.settings import Settings
 from pipeline.summarizer import snippet
 
+WITNESSES = 10
+"""Hits of which one must show evidence. Fixed, so that asking for fewer hits never turns an answer into none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -28,8 +31,8 @@ class Search:
         """See `Gieok.search`."""
         rankings = self.retriever.rank(query, depth=top_k, where=where)
         notices = [*notices, *rankings.notices]
-        supported = self._supported(rankings)
-        scores = {rid: score for rid, score in supported if score >= min_score}
+        hits = self._supported(rankings)
+        scores = {rid: score for rid, score in hits if score >= min_score}
         memories = self.store.memories(list(scores)[:top_k])
         snippets = self._snippets(rankings, memories) if layer == 2 else {}
         index = [layers.index_item(m, scores[m.rid], snippets.get(m.rid)) for m in memories]
@@ -40,7 +43,7 @@ class Search:
                 f"Left out, beyond the budget of {self.settings.budget.max_total_tokens} tokens: {names}."
                 f" Open one with: gieok show {self.store.unique_prefix(left_out[0].id)}"
             )
-        reason, advice = self._explain(query, rankings, supported, index, where, min_score)
+        reason, advice = self._explain(query, rankings, hits, index, where, min_score)
         meta = SearchMeta(
             total_matches=len(index),
             expanded_count=len(details or ()),
@@ -52,13 +55,15 @@ class Search:
         )
 
     def _supported(self, rankings: Rankings) -> list[tuple[int, float]]:
+        """The hits that show that they have to do with the query; none if none of the first does so clearly."""
         bounds = self.settings.evidence
-        evidence = self.retriever.evidence(rankings, [rid for rid, _ in rankings.fused])
-        return [
-            (rid, score)
-            for rid, score in rankings.fused
-            if evidence[rid].supports(min_coverage=bounds.min_coverage, min_margin=bounds.min_margin)
-        ]
+
+        def supports(rid: int, margin: float) -> bool:
+            return rankings.evidence[rid].supports(min_coverage=bounds.min_coverage, min_margin=margin)
+
+        if not any(supports(rid, bounds.answer_margin) for rid, _ in rankings.fused[:WITNESSES]):
+            return []
+        return [(rid, score) for rid, score in rankings.fused if supports(rid, bounds.hit_margin)]
 
     def _snippets(self, rankings: Rankings, memories: list[Memory]) -> dict[int, str]:
         terms = [word.text for word in rankings.query.words]
@@ -85,7 +90,7 @@ class Search:
         self,
         query: str,
         rankings: Rankings,
-        supported: list[tuple[int, float]],
+        hits: list[tuple[int, float]],
         index: list[SearchIndexItem],
         where: Filter,
         min_score: float,
@@ -97,9 +102,8 @@ class Search:
             return "The store is empty.", "Index notes or transcripts first: gieok index PATH"
         if where and not self.store.any_matching(where):
             return "No memory passes the filter.", "Leave out a filter or widen its dates"
-        if supported:
-            best = max(score for _, score in supported)
-            return f"Every hit scores below {min_score} (the best {best:.2f}).", "Lower --min-score"
+        if hits:
+            return f"Every hit scores below {min_score} (the best {hits[0][1]:.2f}).", "Lower --min-score"
         if not rankings.query and rankings.vectors is None:
             return f"{query!r} holds no letters or digits to look for.", "Use words"
         return f"Nothing here has to do with {query!r}.", "Try other words, or the words that the text itself uses"

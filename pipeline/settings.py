@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,21 +56,28 @@ class Budget(_Section):
 
 
 class Evidence(_Section):
-    """What a hit must show of itself, whatever its rank: otherwise a nonsense query would find something, too.
+    """What hits must show, whatever their rank: otherwise nonsense would find something, too.
 
-    One of the two is enough: it covers this much of the query's words, or its cosine with the query exceeds that of
-    random letters by this much.
+    A hit that covers `min_coverage` of the query's words, or whose cosine with the query exceeds that of random letters
+    by `hit_margin`, is listed; but there is no answer unless one of the first ten covers as much or exceeds
+    `answer_margin`.
     """
 
-    min_coverage: Fraction = 0.15
-    min_margin: Annotated[float, Field(ge=-2, le=2)] = 0.0
+    min_coverage: Fraction = 0.2
+    answer_margin: Annotated[float, Field(ge=-2, le=2)] = 0.03
+    hit_margin: Annotated[float, Field(ge=-2, le=2)] = -0.05
 
 
 class Fusion(_Section):
-    """Reciprocal rank fusion: each leg gives weight / (k + rank) to its first `depth` hits."""
+    """How the legs are joined.
 
+    "evidence" uses the weights that are fitted for the bundled model; "rrf" is reciprocal rank fusion, where each leg
+    gives weight / (k + rank) to its first `depth` hits. Any other model is fused by "rrf".
+    """
+
+    order: Literal["evidence", "rrf"] = "evidence"
     k: Annotated[float, Field(gt=0)] = 10
-    depth: Count = 60
+    depth: Annotated[int, Field(ge=1, le=1000)] = 60
     words_weight: Annotated[float, Field(ge=0)] = 0.5
     vectors_weight: Annotated[float, Field(ge=0)] = 1.0
 

@@ -112,7 +112,7 @@ def fusion_file() -> schema.FusionFile:
         seconds=5,
         searched=700,
         chosen=point,
-        present=point,
+        present={"fusion.order": "evidence"},
         dev=by_set,
         held_out=dict.fromkeys(SETS, 0.64),
         grid=[(point, 0.65)],

@@ -58,9 +58,8 @@ def test_bins_by_hand() -> None:
 
 @pytest.mark.shared_data
 def test_a_shared_set_reaches_what_the_prototype_did(shared_data: Path, cache: Path) -> None:
-    """madial_en is the smallest: words .407, vectors .467, RRF .501 with the prototype."""
+    """madial_en is the smallest. A fiftieth below the prototype is what 77 queries may differ by."""
     file = run([load(str(shared_data / "madial_en"), "test")], cache, Settings())
-    figures = {system: values["nDCG@10"] for system, values in file.sets["madial_en"].items()}
-    assert figures["words"] == pytest.approx(0.407, abs=0.03)
-    assert figures["vectors"] == pytest.approx(0.467, abs=0.03)
-    assert figures["rrf"] == pytest.approx(0.501, abs=0.03)
+    prototype = {"words": 0.407, "vectors": 0.467, "rrf": 0.501, "default": 0.501}
+    for system, least in prototype.items():
+        assert file.sets["madial_en"][system]["nDCG@10"] >= least - 0.02
