@@ -186,7 +186,7 @@ class FusionFile(ResultFile):
     present: dict[str, str]
     """The settings under which the product made its own order, by dotted names."""
     dev: dict[str, dict[str, float]]
-    """nDCG@10 on dev by set (and `macro`) for `rrf` (the reference), `present` (the product's own order) and `chosen`."""
+    """nDCG@10 on dev by set (and `macro`): `rrf` (the reference), `present` (the product's own order) and `chosen`."""
     held_out: dict[str, float]
     """nDCG@10 on a set's dev queries of the setting chosen without that set."""
     grid: list[tuple[FusionPoint, float]]
