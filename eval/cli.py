@@ -20,6 +20,8 @@ from eval.fusion import fusion as measure_fusion
 from eval.latency import SIZES
 from eval.latency import latency as measure_latency
 from eval.mine import mine as measure_mine
+from eval.order import order as fit_order
+from eval.order import ship as ship_order
 from eval.report import write_report
 from eval.run import run as measure_run
 from indexes.errors import GieokError, UsageError
@@ -112,6 +114,24 @@ def fusion(sets: Sets = None, folder: Out = None, cache: Cache = CACHE, config: 
         result = measure_fusion(pairs, cache, _settings(config), on_step=steps)
     summary.fusion(out, result)
     _finish(folder, "fusion", result)
+
+
+@app.command()
+def order(
+    sets: Sets = None,
+    ship: Annotated[bool, typer.Option("--ship", help="Write the weights into the package.")] = False,
+    folder: Out = None,
+    cache: Cache = CACHE,
+    config: Config = None,
+) -> None:
+    """Fit the weights of the evidence order on the dev splits, and show the gain on test."""
+    pairs = list(zip(_load(sets, "dev"), _load(sets, "test"), strict=True))
+    with _Steps() as steps:
+        result = fit_order(pairs, cache, _settings(config), on_step=steps)
+    summary.order(out, result)
+    if ship:
+        ship_order(result)
+    _finish(folder, "order", result)
 
 
 @app.command()

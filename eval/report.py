@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eval import sections
 from eval.machine import Machine
-from eval.schema import FILES, CompareFile, FusionFile, LatencyFile, MineFile, ResultFile, RunFile, read
+from eval.schema import FILES, CompareFile, FusionFile, LatencyFile, MineFile, OrderFile, ResultFile, RunFile, read
 from indexes.errors import SourceError
 
 REPORT = "report.html"
@@ -59,6 +59,8 @@ def _section(file: ResultFile) -> str:
             return sections.latency(file)
         case FusionFile():
             return sections.fusion(file)
+        case OrderFile():
+            return sections.order(file)
         case MineFile():
             return sections.mine(file)
     raise TypeError(type(file).__name__)

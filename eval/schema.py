@@ -196,6 +196,24 @@ class FusionFile(ResultFile):
     problems: dict[str, list[Problem]]
 
 
+class OrderFile(ResultFile):
+    """`order.json`: the weights of the evidence order fitted on dev, and what they gain on test.
+
+    `dev` and `test` hold nDCG@10 by set (and `macro`): `rrf` (the reference), `present` (the product's own order) and
+    `chosen`. `held_out` is a set's figure on test with weights that were fitted without that set.
+    """
+
+    model: str
+    analyzer: str
+    weights: dict[str, float]
+    dev: dict[str, dict[str, float]]
+    test: dict[str, dict[str, float]]
+    held_out: dict[str, float]
+    intervals: dict[str, Interval]
+    tests: list[Comparison]
+    problems: dict[str, list[Problem]]
+
+
 class MineRow(Part):
     """One kind of query, for one tool: queries asked, share found first, share found in ten, milliseconds."""
 
@@ -221,6 +239,7 @@ FILES: dict[str, type[ResultFile]] = {
     "compare": CompareFile,
     "latency": LatencyFile,
     "fusion": FusionFile,
+    "order": OrderFile,
     "mine": MineFile,
 }
 

@@ -10,7 +10,7 @@ from eval.compare import saving
 from eval.html import fold, problem_list, table, wrapped
 from eval.measures import MAIN, MEASURES
 from eval.run import MACRO
-from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, ResultFile, RunFile, TokenRow
+from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, OrderFile, ResultFile, RunFile, TokenRow
 from eval.systems import DEFAULT, RRF
 
 
@@ -201,10 +201,39 @@ def latency(file: LatencyFile) -> str:
 
 def fusion(file: FusionFile) -> str:
     """Figures of `fusion`."""
-    systems = [RRF, "present", "chosen"]
     chosen = file.chosen
+    return "".join(
+        [
+            f"<h2>Fusion</h2><p class='soft'>Of {file.searched:,} settings the best on dev: k {chosen.k:g}, depth "
+            f"{chosen.depth}, words {chosen.words_weight:g} to vectors {chosen.vectors_weight:g}. {MAIN} on test, "
+            "which took no part in the choice:</p>",
+            *_choice(file),
+            fold("On dev, and chosen without the set", _with_held_out(file.dev, file.held_out)),
+            problem_list(file.problems),
+        ]
+    )
+
+
+def order(file: OrderFile) -> str:
+    """Figures of `order`."""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in file.weights.items())
+    return "".join(
+        [
+            f"<h2>Order</h2><p class='soft'>Weights fitted on dev: {escape(weights)}. {MAIN} on test, which took no "
+            "part in the fit:</p>",
+            *_choice(file),
+            fold("On test, fitted without the set", _with_held_out(file.test, file.held_out)),
+            problem_list(file.problems),
+        ]
+    )
+
+
+_SYSTEMS = [RRF, "present", "chosen"]
+
+
+def _choice(file: FusionFile | OrderFile) -> list[str]:
     groups = [
-        charts.Group(wrapped(name), [charts.Bar(system, each[system]) for system in systems])
+        charts.Group(wrapped(name), [charts.Bar(system, each[system]) for system in _SYSTEMS])
         for name, each in file.test.items()
     ]
     rows = [
@@ -216,23 +245,19 @@ def fusion(file: FusionFile) -> str:
         ]
         for c in file.tests
     ]
-    dev = [[name, *(f"{each[s]:.3f}" for s in systems), _held(file, name)] for name, each in file.dev.items()]
-    return "".join(
-        [
-            f"<h2>Fusion</h2><p class='soft'>Of {file.searched:,} settings the best on dev: k {chosen.k:g}, depth "
-            f"{chosen.depth}, words {chosen.words_weight:g} to vectors {chosen.vectors_weight:g}. {MAIN} on test, "
-            "which took no part in the choice:</p>",
-            charts.legend(systems),
-            charts.columns(f"{MAIN} on test by fusion setting", groups),
-            table(["settings", "difference", "95 % interval", "p (Holm)"], rows, left=(0,)),
-            fold("On dev, and chosen without the set", table(["set", *systems, "chosen without it"], dev, left=(0,))),
-            problem_list(file.problems),
-        ]
-    )
+    return [
+        charts.legend(_SYSTEMS),
+        charts.columns(f"{MAIN} on test", groups),
+        table(["settings", "difference", "95 % interval", "p (Holm)"], rows, left=(0,)),
+    ]
 
 
-def _held(file: FusionFile, name: str) -> str:
-    return f"{file.held_out[name]:.3f}" if name in file.held_out else ""
+def _with_held_out(figures: Mapping[str, Mapping[str, float]], held_out: Mapping[str, float]) -> str:
+    rows = [
+        [name, *(f"{each[s]:.3f}" for s in _SYSTEMS), f"{held_out[name]:.3f}" if name in held_out else ""]
+        for name, each in figures.items()
+    ]
+    return table(["set", *_SYSTEMS, "without it"], rows, left=(0,))
 
 
 def mine(file: MineFile) -> str:

@@ -12,7 +12,8 @@ from eval.compare import saving
 from eval.datasets import Problem, data_folder, found, load, splits
 from eval.measures import MAIN, MEASURES
 from eval.run import MACRO
-from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, ResultFile, RunFile, Timing
+from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, OrderFile, ResultFile, RunFile, Timing
+from eval.significance import Comparison
 from eval.systems import DEFAULT, RRF
 from indexes.errors import GieokError
 
@@ -119,9 +120,21 @@ def fusion(out: Console, file: FusionFile) -> None:
             *(f"{test[s]:.3f}" for s in systems),
         )
     out.print(table)
-    for c in file.tests:
-        bounds = f"{c.difference.low:+.4f} to {c.difference.high:+.4f}"
-        out.print(f"Test, mean of sets, {c.a} − {c.b}: {c.difference.mean:+.4f} ({bounds}), p {c.p_holm:.4f} (Holm)")
+    _differences(out, file.tests)
+    _close(out, file, file.problems)
+
+
+def order(out: Console, file: OrderFile) -> None:
+    """The fitted weights and their gain on test."""
+    out.print("Fitted on dev: " + " ".join(f"{name}={weight:g}" for name, weight in file.weights.items()))
+    systems = [RRF, "present", "chosen"]
+    table = Table("set", *(f"dev {s}" for s in systems), *(f"test {s}" for s in systems), "test, fitted without it")
+    for name, test in file.test.items():
+        held = file.held_out.get(name)
+        cells = [*(file.dev[name][s] for s in systems), *(test[s] for s in systems)]
+        table.add_row(name, *(f"{cell:.3f}" for cell in cells), "" if held is None else f"{held:.3f}")
+    out.print(table)
+    _differences(out, file.tests)
     _close(out, file, file.problems)
 
 
@@ -136,6 +149,12 @@ def mine(out: Console, file: MineFile) -> None:
     whole = f"{file.memories} memories of {file.home} ({file.with_vectors} with vectors)"
     out.print(f"{file.sampled} of {whole}, seed {file.seed}", soft_wrap=True)
     _close(out, file, {})
+
+
+def _differences(out: Console, tests: Sequence[Comparison]) -> None:
+    for c in tests:
+        bounds = f"{c.difference.low:+.4f} to {c.difference.high:+.4f}"
+        out.print(f"Test, mean of sets, {c.a} − {c.b}: {c.difference.mean:+.4f} ({bounds}), p {c.p_holm:.4f} (Holm)")
 
 
 def _percentiles(timing: Timing, target: float | None) -> str:

@@ -4,8 +4,8 @@
     features: 1 / (K + rank) in each leg, BM25 over its ceiling, coverage, cosine, ln(number of passages)
 
 Reciprocal ranks alone can't see that a leg has nothing to say: its best hit counts as much as any best hit. Absolute
-numbers can. The weights are fitted on dev splits by `python -m eval order` and shipped as data; they belong to one model
-and one analyzer and serve no other.
+numbers can. The weights are fitted on dev splits by `python -m eval order` and shipped as data; they belong to one
+model and one analyzer and serve no other.
 """
 
 from __future__ import annotations
@@ -75,13 +75,18 @@ class Order:
             return None
         return cls({name: float(data["weights"][name]) for name in FEATURES})
 
+    def values(self, candidates: Candidates) -> NDArray[np.float64]:
+        """The value of each candidate, by which hits are ordered."""
+        weights = np.array([self.weights[name] for name in FEATURES])
+        values: NDArray[np.float64] = candidates.features() @ weights
+        return values
+
     def scores(self, candidates: Candidates) -> NDArray[np.float64]:
         """A score in 0..1 for each candidate: its value over the highest that the weights allow, never below 0."""
-        weights = np.array([self.weights[name] for name in FEATURES])
         first = 1 / (RANK_OFFSET + 1)
-        best = np.array([first, first, 1.0, 1.0, 1.0, 0.0])
-        highest = float(np.maximum(weights, 0) @ best)
-        scores: NDArray[np.float64] = np.clip(candidates.features() @ weights / highest, 0.0, 1.0)
+        best = dict(zip(FEATURES, (first, first, 1.0, 1.0, 1.0, 0.0), strict=True))
+        highest = sum(max(self.weights[name], 0.0) * best[name] for name in FEATURES)
+        scores: NDArray[np.float64] = np.clip(self.values(candidates) / highest, 0.0, 1.0)
         return scores
 
 
