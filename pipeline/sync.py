@@ -126,12 +126,8 @@ def _teller(on_progress: OnProgress | None, stage: Stage) -> Callable[[int, int]
 
 
 def _lexical_entry(memory: Memory) -> LexicalEntry:
-    text = (
-        memory.content
-        if memory.title in memory.content[: len(memory.title) + 8]
-        else f"{memory.title}\n{memory.content}"
-    )
-    tokens = analyze_document("\n".join((text, *memory.tags)) if memory.tags else text)
+    # The title stands before the text even where the text begins with it: a word of the title counts twice.
+    tokens = analyze_document("\n".join(filter(None, (memory.title, memory.content, *memory.tags))))
     return LexicalEntry(memory.rid, tokens.body, tokens.initial, facets(memory), to_ms(memory.timestamp))
 
 
