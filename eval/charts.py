@@ -142,7 +142,7 @@ class Point:
     count: int
 
 
-def reliability(title: str, points: Sequence[Point]) -> str:
+def reliability(title: str, points: Sequence[Point], *, promised: str = "shown score of the top hit") -> str:
     """Kept against promised, both 0 to 1, with the diagonal of a truthful score; area grows with the count."""
     left, above, side = 330, 12, 300
     most = max((point.count for point in points), default=1)
@@ -161,7 +161,7 @@ def reliability(title: str, points: Sequence[Point]) -> str:
             f'cy="{above + side * (1 - point.kept):.1f}" r="{radius:.1f}"><title>{escape(tip)}</title></circle>'
         )
     parts.append(
-        f'<text class="name" x="{left + side / 2}" y="{above + side + 38}" {_MIDDLE}>shown score of the top hit</text>'
+        f'<text class="name" x="{left + side / 2}" y="{above + side + 38}" {_MIDDLE}>{escape(promised)}</text>'
     )
     parts.append(f'<text class="name" x="{left - 44}" y="{above + side / 2}" {_END}>share relevant</text>')
     return _svg(title, above + side + 48, parts)

@@ -14,6 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from eval import schema, summary
+from eval.calibrate import calibrate as fit_confidence
+from eval.calibrate import ship as ship_confidence
 from eval.compare import compare as measure_compare
 from eval.datasets import SAMPLE_NAME, Dataset, data_folder, found, load
 from eval.fusion import fusion as measure_fusion
@@ -132,6 +134,25 @@ def order(
     if ship:
         ship_order(result)
     _finish(folder, "order", result)
+
+
+@app.command()
+def calibrate(
+    sets: Sets = None,
+    ship: Annotated[bool, typer.Option("--ship", help="Write the fitted model into the package.")] = False,
+    folder: Out = None,
+    cache: Cache = CACHE,
+    config: Config = None,
+) -> None:
+    """Fit what a score means on the dev splits, certify it, and show on test whether it keeps its promise."""
+    names = sets or [*(name for name in found() if name != SAMPLE_NAME), SAMPLE_NAME]
+    pairs = list(zip(_load(names, "dev"), _load(names, "test"), strict=True))
+    with _Steps() as steps:
+        result = fit_confidence(pairs, cache, _settings(config), on_step=steps)
+    summary.calibrate(out, result)
+    if ship:
+        ship_confidence(result)
+    _finish(folder, "calibrate", result)
 
 
 @app.command()

@@ -104,7 +104,7 @@ def read(here: IndexedSet, ks: Sequence[int], strategy: Strategy) -> dict[int, l
 def _reading(here: IndexedSet, query: str, qrels: Mapping[str, int], k: int, strategy: Strategy) -> Reading:
     if not query.strip():
         return Reading(k, 0, (), (), (), (), len(qrels))
-    answer = here.gieok.search(query, layer=1, top_k=k)
+    answer = here.gieok.find(query, layer=1, top_k=k)
     order = list(strategy.order(answer.result.index))
     texts = here.gieok.get_details(order) if order else []
     documents = here.keys_of(order)

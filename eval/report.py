@@ -7,7 +7,19 @@ from pathlib import Path
 
 from eval import sections
 from eval.machine import Machine
-from eval.schema import FILES, CompareFile, FusionFile, LatencyFile, MineFile, OrderFile, ResultFile, RunFile, read
+from eval.promises import promises
+from eval.schema import (
+    FILES,
+    CalibrateFile,
+    CompareFile,
+    FusionFile,
+    LatencyFile,
+    MineFile,
+    OrderFile,
+    ResultFile,
+    RunFile,
+    read,
+)
 from indexes.errors import SourceError
 
 REPORT = "report.html"
@@ -61,6 +73,8 @@ def _section(file: ResultFile) -> str:
             return sections.fusion(file)
         case OrderFile():
             return sections.order(file)
+        case CalibrateFile():
+            return promises(file)
         case MineFile():
             return sections.mine(file)
     raise TypeError(type(file).__name__)

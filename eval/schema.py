@@ -214,6 +214,84 @@ class OrderFile(ResultFile):
     problems: dict[str, list[Problem]]
 
 
+class Promise(Part):
+    """A score that is a promise: the p that it stands for (None: it is never given), and whether it was kept.
+
+    `dev` and `test` are first hits that score so much, and how many of them are relevant, for answerable queries of
+    whole stores; `bound` is the share that is certified. `mixed` is the share on test when queries without an answer
+    are asked as well, a knock-out counting a quarter (None: no hit scores so much).
+    """
+
+    score: float
+    threshold: float | None
+    bound: float
+    dev: tuple[int, int]
+    test: tuple[int, int]
+    mixed: float | None
+
+
+class Fired(Part):
+    """Test queries of a kind, asked of stores of one size.
+
+    `answered` is the share that shows any hit, `sure` the share whose first hit reaches 0.85, `expanded` the share that
+    would open a detail, `right` the share that would open a right one.
+    """
+
+    kind: str
+    store: str
+    queries: int
+    answered: float
+    sure: float
+    expanded: float
+    right: float
+
+
+class SetScores(Part):
+    """A set's answerable test queries on its whole store.
+
+    `transfer` is `expanded` and `right` under a fit that never saw the set (None: there is no other). `risk` pairs
+    shares of queries, surest first, with the share of wrong first hits among them.
+    """
+
+    queries: int
+    first: float
+    expanded: float
+    right: float
+    transfer: tuple[float, float] | None
+    calibration_error: float
+    risk: list[tuple[float, float]]
+
+
+class LogisticPart(Part):
+    """A fitted model, its map from p to the score, and the p that a first hit needs for an answer."""
+
+    intercept: float
+    weights: dict[str, float]
+    knots: list[tuple[float, float]]
+    answer: float
+
+
+class CalibrateFile(ResultFile):
+    """`calibrate.json`: the confidence fitted on dev, and what it is worth on test.
+
+    `calibration_error` is that of p on first hits, `answerable_error` the same without queries that have no answer.
+    `relevant_below` is the share of relevant hits among the first ten that fall below the floor.
+    """
+
+    model: str
+    analyzer: str
+    order: str
+    fitted: LogisticPart
+    fallback: LogisticPart
+    promises: list[Promise]
+    fired: list[Fired]
+    sets: dict[str, SetScores]
+    calibration_error: float
+    answerable_error: float
+    relevant_below: float
+    reliability: list[Bin]
+
+
 class MineRow(Part):
     """One kind of query, for one tool: queries asked, share found first, share found in ten, milliseconds."""
 
@@ -240,6 +318,7 @@ FILES: dict[str, type[ResultFile]] = {
     "latency": LatencyFile,
     "fusion": FusionFile,
     "order": OrderFile,
+    "calibrate": CalibrateFile,
     "mine": MineFile,
 }
 

@@ -11,8 +11,19 @@ from rich.table import Table
 from eval.compare import saving
 from eval.datasets import Problem, data_folder, found, load, splits
 from eval.measures import MAIN, MEASURES
+from eval.promises import of
 from eval.run import MACRO
-from eval.schema import CompareFile, FusionFile, LatencyFile, MineFile, OrderFile, ResultFile, RunFile, Timing
+from eval.schema import (
+    CalibrateFile,
+    CompareFile,
+    FusionFile,
+    LatencyFile,
+    MineFile,
+    OrderFile,
+    ResultFile,
+    RunFile,
+    Timing,
+)
 from eval.significance import Comparison
 from eval.systems import DEFAULT, RRF
 from indexes.errors import GieokError
@@ -136,6 +147,37 @@ def order(out: Console, file: OrderFile) -> None:
     out.print(table)
     _differences(out, file.tests)
     _close(out, file, file.problems)
+
+
+def calibrate(out: Console, file: CalibrateFile) -> None:
+    """What each score promises and keeps, and how often queries without an answer open something."""
+    weights = " ".join(f"{name}={weight:g}" for name, weight in file.fitted.weights.items())
+    out.print(f"Fitted on dev for {file.model}, analyzer {file.analyzer}, order {file.order}:", soft_wrap=True)
+    out.print(f"intercept={file.fitted.intercept:g} {weights}", soft_wrap=True)
+    table = Table("score", "from p", "dev right", "certified", "test right", "with unanswerable queries")
+    for row in file.promises:
+        mixed = "" if row.mixed is None else f"{row.mixed:.3f}"
+        p = "off" if row.threshold is None else f"{row.threshold:g}"
+        table.add_row(f"{row.score:g}", p, of(row.dev), f"{row.bound:.3f}", of(row.test), mixed)
+    out.print(table)
+    table = Table("store", "query", "asked", "any hit", "first ≥ .85", "detail opened", "right detail")
+    for fired in file.fired:
+        cells = (f"{share:.1%}" for share in (fired.answered, fired.sure, fired.expanded, fired.right))
+        table.add_row(fired.store, fired.kind, f"{fired.queries:,}", *cells)
+    out.print(table)
+    table = Table(
+        "set", "queries", "first right", "detail opened", "right detail", "right, fitted without it", "error of p"
+    )
+    for name, each in file.sets.items():
+        shares = (f"{share:.1%}" for share in (each.first, each.expanded, each.right))
+        strange = "" if each.transfer is None else f"{each.transfer[1]:.1%}"
+        table.add_row(name, f"{each.queries:,}", *shares, strange, f"{each.calibration_error:.3f}")
+    out.print(table)
+    out.print(
+        f"Calibration error of p on first hits: {file.calibration_error:.3f}; without unanswerable queries "
+        f"{file.answerable_error:.3f}. Relevant hits of the first ten below the floor: {file.relevant_below:.1%}"
+    )
+    _close(out, file, {})
 
 
 def mine(out: Console, file: MineFile) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 from indexes.errors import StoreBusyError, StoreCorruptError, StoreError, StoreVersionError
 from indexes.schema import SCHEMA, SCHEMA_VERSION
 
+RESTORE = "Move it away and index again, or restore a backup; nothing was changed."
+
 
 class Database:
     """The store's file, opened or created. Not for use by two threads at once."""
@@ -105,10 +107,7 @@ class Database:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusyError(f"The store {self.path} is locked by another process. Try again when it is done.")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return StoreCorruptError(
-                f"The store {self.path} is damaged ({error}). Move it away and index again, or restore a backup;"
-                " nothing was changed."
-            )
+            return StoreCorruptError(f"The store {self.path} is damaged ({error}). {RESTORE}")
         if code == sqlite3.SQLITE_FULL:
             return StoreError(f"No space left for the store {self.path}. Free some and repeat; nothing stored is lost.")
         if code in (

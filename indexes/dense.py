@@ -73,8 +73,8 @@ class FlatDense:
             self._view = self._load(manifest)
 
     def close(self) -> None:
-        """Release the files. Using the leg afterwards is an error."""
-        del self._view
+        """Release the files. Using the leg afterwards is an error, closing it again is not."""
+        self.__dict__.pop("_view", None)
 
     def apply(self, entries: Sequence[VectorEntry], removed: Iterable[int], sequence: int) -> None:
         """Add or replace `entries`, drop the rids in `removed`, and remember `sequence`; durable on return.
@@ -195,8 +195,14 @@ class _View:
         self.entries = rows.entries
         self.rids: Ids = np.ascontiguousarray(rows.entries["rid"])
         living = np.ones(len(rows.entries), np.bool_)
+        if len(rows.dead) and not (0 <= rows.dead.min() and rows.dead.max() < len(living)):
+            raise IndexCorruptError(f"The vector index drops entries that it does not have. {REPAIR}")
         living[rows.dead] = False
         self.alive = np.flatnonzero(living)
+        for first, many, rows_there in (("row", "rows", rows.vectors), ("facet", "facets", rows.facets)):
+            counts = rows.entries[many].astype(np.int64)
+            if not np.array_equal(rows.entries[first], np.cumsum(counts) - counts) or counts.sum() != len(rows_there):
+                raise IndexCorruptError(f"The entries of the vector index do not fit its rows. {REPAIR}")
 
     @cached_property
     def _by_rid(self) -> NDArray[np.int64]:
@@ -232,9 +238,7 @@ class _View:
         """The best `depth` of the chosen entries."""
         if depth <= 0 or not len(chosen):
             nothing = np.empty(0, np.int32)
-            return DenseRanking(
-                self.rids[:0], np.empty(0, np.float32), self.rows.spans[:0].copy(), nothing, 0.0, 0.0
-            )
+            return DenseRanking(self.rids[:0], np.empty(0, np.float32), self.rows.spans[:0].copy(), nothing, 0.0, 0.0)
         counts = self.entries["rows"][chosen].astype(np.int64)
         if counts.sum() >= _GATHER_BELOW * len(self.rows.vectors):
             cosines = _dot(self.rows.vectors, vector)
@@ -248,6 +252,8 @@ class _View:
             )
             starts = np.cumsum(counts) - counts
             best = np.maximum.reduceat(cosines, starts)
+        if not np.isfinite(best).all():
+            raise IndexCorruptError(f"The vectors hold numbers that no vector has. {REPAIR}")
         order = _top(best, self.rids[chosen], depth)
         passages = np.array(
             [s + cosines[s : s + n].argmax() for s, n in zip(starts[order], counts[order], strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import re
 import threading
 import time
@@ -49,6 +50,18 @@ _CONTROL = re.compile(r"<(?=/?(?:s|pad|unk|mask)>)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _registering = threading.Lock()
+
+
+def _without_telemetry() -> None:
+    """Keep ONNX Runtime (from 1.32 on) and the hub's client from telling their makers about their use.
+
+    Must come before their first import. Nothing leaves this machine unless the user asks for a model.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
 
 
 class Embedder(Protocol):
@@ -185,6 +198,7 @@ class FastEmbedder:
                 return self._engine
             if self._failure is not None and time.monotonic() - self._failure[0] < RETRY_SECONDS:
                 raise self._failure[1]
+            _without_telemetry()
             try:
                 if self._bundled:
                     if self._centred:
@@ -262,6 +276,7 @@ def _load_bundled(threads: int | None) -> TextEmbedding:
 
 def _description(model: str) -> dict[str, Any]:
     """What fastembed knows about a model of its list. Raises EmbedderError."""
+    _without_telemetry()
     from fastembed import TextEmbedding
 
     known = {found["model"].lower(): found for found in TextEmbedding.list_supported_models()}

@@ -82,8 +82,9 @@ class TantivyLexical:
         self._manifest = manifest
 
     def close(self) -> None:
-        """Release files and locks. Using the leg afterwards is an error."""
-        del self._searcher, self._index
+        """Release files and locks. Using the leg afterwards is an error, closing it again is not."""
+        for name in ("_searcher", "_index"):
+            self.__dict__.pop(name, None)
 
     def apply(self, entries: Iterable[LexicalEntry], removed: Iterable[int], sequence: int) -> None:
         """Add or replace `entries`, drop the rids in `removed`, and remember `sequence`; durable on return.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from indexes.errors import UsageError
+from indexes.errors import StoreCorruptError, UsageError
 from indexes.types import Filter, Memory
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,7 +48,16 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
 
 
 def from_row(row: Sequence[Any]) -> Memory:
-    """The memory of a row of SELECTED."""
+    """The memory of a row of SELECTED. Raises StoreCorruptError for values that no memory has."""
+    try:
+        return _from_row(row)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreCorruptError(
+            f"A memory of the store is damaged (row {row[0]}: {error}). Index its file again, or restore a backup."
+        ) from error
+
+
+def _from_row(row: Sequence[Any]) -> Memory:
     (
         rid,
         id_,

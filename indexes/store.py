@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indexes.database import Database
-from indexes.errors import AmbiguousIdError, UnknownIdError
+from indexes.database import RESTORE, Database
+from indexes.errors import AmbiguousIdError, StoreCorruptError, UnknownIdError
 from indexes.rows import COLUMNS, KEPT, SEARCHED, SELECTED, from_row, to_ms, to_row, where_sql
 from indexes.types import Filter, Memory
 
@@ -73,8 +73,15 @@ class Store:
         """
         self.path = path
         self._db = Database(path, busy_timeout=busy_timeout)
-        self.store_id = str(self._db.value("SELECT value FROM meta WHERE key = 'store_id'"))
+        self.store_id = self._identity()
         """A random name given at creation, by which derived indexes of another store are recognised."""
+
+    def _identity(self) -> str:
+        name = self._db.value("SELECT value FROM meta WHERE key = 'store_id'")
+        if name is None or self._db.value("SELECT value FROM meta WHERE key = 'sequence'") is None:
+            self._db.close()
+            raise StoreCorruptError(f"The store {self.path} is damaged (its meta table is empty). {RESTORE}")
+        return str(name)
 
     def close(self) -> None:
         """Close the connection. Closing twice is harmless."""
@@ -132,9 +139,12 @@ class Store:
         return [Source(key=k, path=p, root=r, label=lb, fingerprint=f) for k, p, r, lb, f in rows]
 
     def free_key(self, path: str) -> str:
-        """A key for a new source at `path`: the path itself, unless a source that moved away still owns it."""
+        """A key for a source at `path`: the path itself, unless a source that moved away still owns it.
+
+        The same whether or not another process stores that source meanwhile.
+        """
         key, number = path, 1
-        while self._db.rows("SELECT 1 FROM sources WHERE key = ?", (key,)):
+        while any(row[0] != path for row in self._db.rows("SELECT path FROM sources WHERE key = ?", (key,))):
             number += 1
             key = f"{path}#{number}"
         return key
@@ -239,6 +249,11 @@ class Store:
             )
         )
 
+    def passes(self, rid: int, where: Filter) -> bool:
+        """Whether the memory in this row passes the filter."""
+        clauses, values = where_sql(where)
+        return bool(self._db.rows(f"SELECT 1 FROM memories m WHERE m.rid = ? AND {clauses}", [rid, *values]))
+
     def any_matching(self, where: Filter) -> bool:
         """Whether any memory passes the filter: tells "nothing fits" from "nothing to search in"."""
         clauses, values = where_sql(where)
@@ -269,6 +284,9 @@ class _ChangeSet:
         return self._sequence
 
     def replace(self, source: Source, memories: Sequence[Memory]) -> None:
+        stale = "SELECT source_id FROM sources WHERE path = ? AND key <> ?"
+        for (other,) in self._db.execute(stale, (source.path, source.key)).fetchall():
+            self._drop(other)  # another process stored the file that has since moved here, or what was here before
         (source_id,) = self._db.execute(
             "INSERT INTO sources (key, path, root, label, fingerprint, indexed_ms) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (key) DO UPDATE SET path = excluded.path, root = excluded.root, label = excluded.label,"
@@ -286,8 +304,11 @@ class _ChangeSet:
     def remove(self, source: Source) -> None:
         found = self._db.execute("SELECT source_id FROM sources WHERE key = ?", (source.key,)).fetchone()
         if found is not None:
-            self._release(found[0], self._held(found[0]))
-            self._db.execute("DELETE FROM sources WHERE source_id = ?", found)
+            self._drop(found[0])
+
+    def _drop(self, source_id: int) -> None:
+        self._release(source_id, self._held(source_id))
+        self._db.execute("DELETE FROM sources WHERE source_id = ?", (source_id,))
 
     def _held(self, source_id: int) -> set[int]:
         return {rid for (rid,) in self._db.execute("SELECT rid FROM occurrences WHERE source_id = ?", (source_id,))}

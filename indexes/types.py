@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 MemoryType: TypeAlias = Literal["prompt", "response", "tool", "insight"]
 MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
@@ -104,8 +104,9 @@ class LexicalRanking:
 
 @dataclass(frozen=True, slots=True)
 class DenseRanking:
-    """Best first, one row per memory. `scores` are cosines of its best passage, `spans` (n, 2) say which that is;
-    `passages` (n,) is how many it has (0: no vector).
+    """Best first, one row per memory.
+
+    `scores` are cosines of its best passage, `spans` (n, 2) say which that is, `passages` (n,) how many it has.
 
     `mean` and `deviation` describe the cosines of this query with the whole searched set: the background against
     which a cosine means something.

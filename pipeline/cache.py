@@ -38,9 +38,14 @@ class TimedCache:
                     self.hits += 1
                     answer: T = kept[1]
                     return answer
-        self.misses += 1
         made = make()
-        if self._lru is not None:
-            with self._lock:
+        with self._lock:
+            self.misses += 1
+            if self._lru is not None:
                 self._lru[key] = (now, made)
         return made
+
+    def counts(self) -> tuple[int, int, int]:
+        """Entries kept, answers given from them, answers that had to be made."""
+        with self._lock:
+            return (len(self._lru) if self._lru is not None else 0), self.hits, self.misses

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ import numpy as np
 from indexes.embedder import Embedder
 from indexes.types import Floats
 
+WITNESSES = 10
+"""Hits of which one must show evidence. Fixed, so that asking for fewer hits never turns an answer into none."""
 _SEED = 7
 _JAMO = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊㅋㅌㅍㅎ"
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
@@ -40,7 +43,29 @@ class Evidence:
 
     def supports(self, *, min_coverage: float, min_margin: float) -> bool:
         """Whether either is enough."""
-        return self.coverage >= min_coverage or (not math.isnan(self.margin) and self.margin >= min_margin)
+        if math.isnan(self.margin):
+            # Without a vector any of the query's words is enough: where a phrase stands in every memory, its words
+            # weigh nearly nothing, and coverage says little.
+            return self.coverage > 0
+        return self.coverage >= min_coverage or self.margin >= min_margin
+
+
+def supported(
+    rids: Sequence[int],
+    evidence: Mapping[int, Evidence],
+    *,
+    min_coverage: float,
+    answer_margin: float,
+    hit_margin: float,
+) -> list[int]:
+    """Those of `rids`, best first, that show evidence; none if none of the first `WITNESSES` shows it clearly."""
+
+    def supports(rid: int, margin: float) -> bool:
+        return evidence[rid].supports(min_coverage=min_coverage, min_margin=margin)
+
+    if not any(supports(rid, answer_margin) for rid in rids[:WITNESSES]):
+        return []
+    return [rid for rid in rids if supports(rid, hit_margin)]
 
 
 def noise_texts() -> list[str]:
@@ -57,13 +82,9 @@ def noise_texts() -> list[str]:
 
 def noise_vectors(embedder: Embedder, kept: Path) -> Floats:
     """The noise as passages, (n, d) of unit length; kept in a file, which is made anew for another model."""
-    try:
-        with np.load(kept) as file:
-            if str(file["model"]) == embedder.name:
-                vectors: Floats = file["vectors"]
-                return vectors
-    except (OSError, ValueError, KeyError):
-        pass  # not there yet, or damaged: it costs half a second to make
+    known = _kept_noise(embedder, kept)
+    if known is not None:
+        return known
     vectors = embedder.embed_passages(noise_texts())
     fresh = kept.with_suffix(f".{random.randrange(1 << 32):08x}.npz")  # noqa: S311
     try:
@@ -72,3 +93,16 @@ def noise_vectors(embedder: Embedder, kept: Path) -> Floats:
     except OSError:
         fresh.unlink(missing_ok=True)  # a folder that can't be written: the next process makes it again
     return vectors
+
+
+def _kept_noise(embedder: Embedder, kept: Path) -> Floats | None:
+    """The file's vectors; None if it is not there yet, of another model or damaged: it is quickly made again."""
+    if not kept.is_file():  # also a pipe, which would never answer
+        return None
+    try:
+        with kept.open("rb") as raw, np.load(raw) as file:
+            model, vectors = str(file["model"]), file["vectors"]
+    except Exception:  # whatever zipfile, zlib or numpy make of damaged bytes
+        return None
+    fits = vectors.shape == (len(noise_texts()), embedder.dimensions) and vectors.dtype == np.float32
+    return vectors if model == embedder.name and fits and bool(np.isfinite(vectors).all()) else None

@@ -17,14 +17,16 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.plaintext import clean, fold
+from pipeline.plaintext import clean, fold, shown
 
 if TYPE_CHECKING:  # the results are made of pydantic, which a view has no need to load
+    from pipeline.explain import Explanation
     from pipeline.results import (
         Answer,
         Failure,
         FullDetail,
         IndexReport,
+        LegacyHit,
         LegStatus,
         SearchIndexItem,
         Status,
@@ -75,9 +77,18 @@ def write(lines: Iterable[Line], stream: TextIO, *, color: bool | None = None, w
 
 
 def search_view(
-    query: str, answer: Answer, short: ShortId, *, layer: int, zone: tzinfo | None = None
+    query: str,
+    answer: Answer,
+    short: ShortId,
+    *,
+    layer: int | None,
+    budget: int | None = None,
+    zone: tzinfo | None = None,
 ) -> Iterator[Line]:
-    """A search: a header, one line a hit (its snippet below it), details, and the next step."""
+    """A search: a header, one line a hit (its snippet below it), timeline, details, and the next step.
+
+    Without a layer it is a smart search, of which the header shows how much of the `budget` it took.
+    """
     result = answer.result
     for notice in answer.notices:
         yield _line(("Note: ", "fair"), _flat(notice))
@@ -87,8 +98,12 @@ def search_view(
         return
     count = result.meta.total_matches
     matches = _counted(count, "match", "matches")
-    size = f"  (layer {layer}, about {result.meta.estimated_tokens:,} tokens)"
-    yield _line((f'{matches} for "{_flat(query)}"', "mark"), (size, "dim"))
+    tokens = f"{result.meta.estimated_tokens:,}"
+    if layer is None:
+        size = f"  (progressive, {tokens} of {budget or 0:,} tokens)" if budget else f"  (progressive, {tokens} tokens)"
+    else:
+        size = f"  (layer {layer}, about {tokens} tokens)"
+    yield _line((f'{matches} for "{shown(query)}"', "mark"), (size, "dim"))
     for rank, item in enumerate(result.index, 1):
         yield from _hit(rank, item, short, zone)
     if result.timeline:
@@ -97,7 +112,7 @@ def search_view(
     for detail in result.details or ():
         yield Line("", Text())
         yield from _detail(detail, short, zone)
-    yield from _hint(answer.advice if not result.details else None)
+    yield from _hint(answer.advice if layer is None or not result.details else None)
 
 
 def timeline_view(
@@ -123,6 +138,59 @@ def details_view(details: Sequence[FullDetail], short: ShortId, *, zone: tzinfo 
         if number:
             yield Line("", Text())
         yield from _detail(detail, short, zone)
+
+
+def legacy_view(query: str, hits: Sequence[LegacyHit], short: ShortId, *, zone: tzinfo | None = None) -> Iterator[Line]:
+    """Whole contents of the hits, best first."""
+    matches = _counted(len(hits), "match", "matches")
+    yield _line((f'{matches} for "{shown(query)}"', "mark"), ("  (legacy)", "dim"))
+    for rank, hit in enumerate(hits, 1):
+        yield Line("", Text())
+        about = f"  {hit.type} · {_local(hit.timestamp, zone):%Y-%m-%d %H:%M}"
+        yield _line(f"#{rank} ", (f"[{short(hit.id)}]", "id"), f" ({hit.score:.2f})", (about, "dim"))
+        for text in clean(hit.content).strip("\n").split("\n"):
+            yield Line("", Text(text))
+
+
+def explain_view(told: Explanation, short: ShortId) -> Iterator[Line]:
+    """A search taken apart: what was searched for, a line of figures for each hit, the rule, the expected memory."""
+    for notice in told.notices:
+        yield _line(("Note: ", "fair"), _flat(notice))
+    rows = {
+        "searched": shown(told.searched) or "nothing: the query names ids",
+        "words": ", ".join(f"{_flat(term.text)} {term.weight:g}" for term in told.terms),
+        "scores": told.scores,
+        "rule": told.rule
+        + "".join(
+            f"; {name}: {', '.join(map(short, ids))}"
+            for name, ids in (("timeline", told.timeline), ("details", told.details))
+            if ids
+        ),
+    }
+    for name, value in rows.items():
+        if value:
+            yield Line(f"{name:<9} ", Text(value))
+    for hit in told.hits:
+        yield Line(f"#{hit.place} ", Text.assemble(*_styled((f"[{short(hit.id)}]", "id"), f" {_flat(hit.summary)}")))
+        figures = {
+            "words": f"#{hit.words_rank}" if hit.words_rank else "–",
+            "meaning": f"#{hit.vectors_rank}" if hit.vectors_rank else "–",
+            "bm25": f"{hit.bm25:.2f}",
+            "coverage": f"{hit.coverage:.2f}",
+            "cosine": _figure(hit.cosine, ".3f"),
+            "margin": _figure(hit.margin, "+.3f"),
+            "order": f"{hit.order:.3f}",
+            "p": _figure(hit.probability, ".2f"),
+            "score": _figure(hit.score, ".2f"),
+        }
+        told_of = "  ".join(f"{name} {value}" for name, value in figures.items())
+        yield Line("   ", Text.assemble(*_styled((told_of, "dim"), "" if hit.stage == "shown" else f"  {hit.stage}")))
+    if told.expected is not None:
+        yield _line((f"Expected [{_flat(told.expected.id)}]: ", "mark"), f"{told.expected.stage}. {told.expected.why}")
+
+
+def _figure(value: float | None, how: str) -> str:
+    return "–" if value is None else format(value, how)
 
 
 def report_view(report: IndexReport) -> Iterator[Line]:
@@ -155,12 +223,18 @@ def status_view(status: Status) -> Iterator[Line]:
         "size": _bytes(status.bytes),
         "model": _flat(status.model),
         "order": status.order,
+        "scores": status.scores,
         "version": f"{status.version} (analyzer {status.analyzer})",
     }
     for name, value in rows.items():
         yield Line(f"{name:<9} ", Text(value))
     for name, leg in (("words", status.words), ("vectors", status.vectors)):
         yield Line(f"{name:<9} ", _leg(leg))
+    asked = ", ".join(
+        f"{name} {cache.hits:,} of {cache.hits + cache.misses:,}" for name, cache in status.caches.items()
+    )
+    if asked:
+        yield Line(f"{'caches':<9} ", Text(f"hits: {asked}"))
     if not status.memories:
         yield from _hint("gieok index PATH")
     elif status.vectors.pending and not status.vectors.problem:

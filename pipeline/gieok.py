@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date, tzinfo
 from pathlib import Path
 from types import TracebackType
 
-from indexes.errors import GieokError, StoreBusyError, UsageError
+from indexes.errors import GieokError, StoreBusyError, UnknownIdError, UsageError
 from indexes.store import Store
 from indexes.types import Filter, Memory
 from pipeline import layers
 from pipeline.cache import TimedCache
+from pipeline.confidence import Confidence
+from pipeline.explain import Explainer, Explanation
 from pipeline.filters import SearchFilter
 from pipeline.home import Home
 from pipeline.indexing import index_paths
-from pipeline.legs import Legs
+from pipeline.legs import NO_MODEL, Legs
+from pipeline.options import Form, Mode, SmartSearchOptions
 from pipeline.progress import OnProgress
-from pipeline.results import Answer, Failure, FullDetail, IndexReport, LegStatus, SearchIndexItem, Status, TimelineItem
+from pipeline.results import (
+    Answer,
+    CacheStatus,
+    Failure,
+    FullDetail,
+    IndexReport,
+    LegacyHit,
+    LegStatus,
+    SearchIndexItem,
+    Status,
+    TimelineItem,
+)
 from pipeline.retriever import Rankings, Retriever
 from pipeline.search import Search
 from pipeline.settings import Settings
+from pipeline.smart import Plan, Question, SmartSearch, narrowed, today, understand
 from pipeline.version import VERSION
 
 
@@ -36,6 +54,7 @@ class Gieok:
         self.settings = settings
         self._home = home
         self._lock = threading.RLock()
+        home.check()
         self._store = Store(home.store, busy_timeout=settings.store.busy_timeout)
         self._legs = Legs(home, self._store, settings)
         cache = settings.cache
@@ -81,6 +100,8 @@ class Gieok:
             tally = index_paths(
                 self._store,
                 [Path(path).expanduser() for path in paths],
+                self._home.lock("store"),
+                wait=self.settings.store.busy_timeout,
                 max_file_bytes=self.settings.sources.max_file_bytes,
                 on_progress=on_progress,
             )
@@ -119,6 +140,9 @@ class Gieok:
     def rebuild(self, *, words: bool = True, vectors: bool = True, on_progress: OnProgress | None = None) -> None:
         """Throw the derived indexes away and make them again from the store."""
         with self._lock:
+            embedder = self._legs.embedder
+            if vectors and embedder is not None:
+                embedder.embed_query("기억")  # a model that can't be had must not cost the vectors that are there
             if words:
                 self._legs.reset_words()
                 self._legs.sync_words(on_progress)
@@ -136,9 +160,9 @@ class Gieok:
         min_score: float | None = None,
     ) -> list[SearchIndexItem]:
         """Layer 1: the best `top_k` memories for a question, best first, one line each."""
-        return self.search(query, top_k=top_k, filter=filter, min_score=min_score).result.index
+        return self.find(query, top_k=top_k, filter=filter, min_score=min_score).result.index
 
-    def search(
+    def find(
         self,
         query: str,
         *,
@@ -147,7 +171,7 @@ class Gieok:
         filter: SearchFilter | None = None,  # noqa: A002
         min_score: float | None = None,
     ) -> Answer:
-        """Search, and say what limits the answer or why there is none.
+        """Search for the query as it stands, one layer, and say what limits the answer or why there is none.
 
         Layer 2 adds a snippet to each hit, layer 3 the details of the best hits within `budget.max_total_tokens`.
         Raises UsageError.
@@ -161,18 +185,107 @@ class Gieok:
             raise UsageError(f"top_k is {top_k}; it must be at least 1")
         if not 0 <= min_score <= 1:
             raise UsageError(f"min_score is {min_score}; it must lie between 0 and 1")
-        if not query.strip():
-            raise UsageError("The query is empty. Write what you look for: gieok search QUERY")
+        _refuse_empty(query)
         with self._lock:
             notices = self._legs.prepare()
             where = self._where(filter)
             key = (self._legs.generation(), tuple(notices), query, layer, top_k, where, min_score)
             return self._layer1.get_or_make(
                 key,
-                lambda: Search(self._store, self._retriever(), self.settings).answer(
+                lambda: self._search().answer(
                     query, layer=layer, top_k=top_k, where=where, min_score=min_score, notices=notices
                 ),
             )
+
+    def smart_search(self, query: str, options: SmartSearchOptions | None = None, *, form: Form = "json") -> Answer:
+        """The index always, timeline and details where a rule or the query says so (docs/search.md), within a budget.
+
+        The query may name ids ("mem_abc 보여줘"), ask for detail ("자세히 알려줘", "in detail") and name a time
+        ("어제", "last week"). Written as `form` (JSON: the whole answer), it never exceeds `max_total_tokens`. Raises
+        UsageError.
+        """
+        _refuse_empty(query)
+        options = options if options is not None else SmartSearchOptions()
+        return self._smart(query, options, Plan.of(options, self.settings, form))
+
+    def explain(self, query: str, expect: str | None = None, options: SmartSearchOptions | None = None) -> Explanation:
+        """Why `smart_search` answers as it does, and what became of the memory that was expected (its id).
+
+        Raises UsageError, AmbiguousIdError.
+        """
+        _refuse_empty(query)
+        options = options if options is not None else SmartSearchOptions()
+        plan = Plan.of(options, self.settings, "json")
+        with self._lock:
+            notices = self._legs.prepare()
+            question, where, smart = self._understood(query, options)
+            depth = self._store.counts().memories if expect is not None else 0
+            found, _, decision = smart.consider(question, plan, where, depth=depth)
+            explainer = Explainer(self._store, self.settings, question, plan, where, found, self._confidence())
+            return explainer.explanation(decision, scores=self._scores(), notices=notices, expect=expect)
+
+    def _understood(self, query: str, options: SmartSearchOptions) -> tuple[Question, Filter, SmartSearch]:
+        zone = self.settings.time.tzinfo()
+        question = understand(query, by_id=self._store.by_id, day=self._day(options, zone))
+        where = self._where(narrowed(options.filter, question.time))
+        short = functools.cache(self.short_id)  # asked for with every line and every try to fit a budget
+        return question, where, SmartSearch(self._search(), self.get_timeline, self._detail, short, zone)
+
+    def _smart(self, query: str, options: SmartSearchOptions, plan: Plan) -> Answer:
+        with self._lock:
+            notices = self._legs.prepare()
+            question, where, smart = self._understood(query, options)
+            key = (self._legs.generation(), tuple(notices), question.key, plan, where)
+            return self._layer1.get_or_make(key, lambda: smart.answer(question, plan, where, notices))
+
+    def _day(self, options: SmartSearchOptions, zone: tzinfo | None) -> date | None:
+        """Today, if words of time shall be read: a filter's own dates come first."""
+        chosen = options.filter
+        if chosen is not None and (chosen.since is not None or chosen.until is not None):
+            return None
+        wanted = self.settings.time.detect if options.detect_time is None else options.detect_time
+        return today(zone) if wanted else None
+
+    def search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        filter: SearchFilter | None = None,  # noqa: A002
+        mode: Mode | None = None,
+    ) -> list[LegacyHit]:
+        """The whole contents of the best `top_k` memories at once: what older versions gave.
+
+        In progressive mode (`progressive.mode`, overridden by `mode`) smart search finds them, without its budget, and
+        its answer is converted; in legacy mode the query is taken as it stands and no score is too low.
+        """
+        top_k = self.settings.progressive.legacy_top_k if top_k is None else top_k
+        mode = mode if mode is not None else self.settings.progressive.mode
+        if mode == "legacy":
+            index = self.find(query, top_k=top_k, filter=filter, min_score=0.0).result.index
+        else:
+            _refuse_empty(query)
+            options = SmartSearchOptions(
+                top_k=top_k, filter=filter, auto_expand_timeline=False, auto_expand_details=False
+            )
+            plan = replace(Plan.of(options, self.settings, "json"), max_total_tokens=None)
+            index = self._smart(query, options, plan).result.index
+        return [hit for item in index if (hit := self._whole(item)) is not None]
+
+    def _whole(self, item: SearchIndexItem) -> LegacyHit | None:
+        try:
+            with self._lock:
+                full = self._detail(item.id)
+        except UnknownIdError:
+            return None  # another process removed it since the index was read
+        return LegacyHit(
+            id=full.id,
+            content=full.content,
+            score=item.score,
+            type=full.type,
+            timestamp=full.timestamp,
+            session_id=full.session_id,
+        )
 
     def get_timeline(self, ids: Sequence[str], window: int | None = None) -> list[TimelineItem]:
         """Layer 2: these memories and `window` neighbours on each side in their sessions, once, in time order.
@@ -244,11 +357,37 @@ class Gieok:
                 model=self.settings.embedder.model,
                 analyzer=self._legs.analyzer,
                 order=self._retriever().order,
+                scores=self._scores(),
+                caches={
+                    name: CacheStatus(entries=entries, hits=hits, misses=misses)
+                    for name, cache in (("layer1", self._layer1), ("layer2", self._layer2), ("layer3", self._layer3))
+                    for entries, hits, misses in [cache.counts()]
+                },
             )
 
     def _retriever(self) -> Retriever:
         legs = self._legs
         return Retriever(legs.words, legs.vectors, legs.embedder, legs.noise, self.settings)
+
+    def _search(self) -> Search:
+        return Search(self._store, self._retriever(), self.settings, self._confidence())
+
+    def _confidence(self) -> Confidence:
+        legs = self._legs
+        return Confidence.load(
+            # Without vectors there is no need to know the model, whose name may be wrong.
+            model=legs.embedder.name if legs.embedder is not None and legs.vectors is not None else NO_MODEL,
+            analyzer=legs.analyzer,
+            order=self._retriever().order_name,
+        )
+
+    def _scores(self) -> str:
+        """What a score means here, for people."""
+        confidence = self._confidence()
+        if not confidence.calibrated:
+            return "uncalibrated: fitted for another model, analyzer or order; nothing is expanded by score"
+        promises = ", ".join(f"{anchor:.2f}" for anchor in confidence.certified)
+        return f"calibrated (promises kept at {promises or 'none'})"
 
     def _where(self, chosen: SearchFilter | None) -> Filter:
         if chosen is None:
@@ -260,4 +399,9 @@ class Gieok:
                 raise UsageError(f"The session {session!r} fits several ({', '.join(matches[:5])}). Give more of it.")
             if session not in matches and matches:
                 session = matches[0]
-        return chosen.to_index(session=session)
+        return chosen.to_index(session=session, zone=self.settings.time.tzinfo())
+
+
+def _refuse_empty(query: str) -> None:
+    if not query.strip():
+        raise UsageError("The query is empty. Write what you look for: gieok search QUERY")

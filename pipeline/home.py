@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from indexes.errors import StoreError
+from indexes.errors import StoreCorruptError, StoreError
 
 
 def default_home(environ: Mapping[str, str] = os.environ) -> Path:
@@ -28,6 +28,8 @@ class Home:
     @classmethod
     def create(cls, path: Path | str | None = None) -> Home:
         """Use or make the folder, private to the user. Raises StoreError."""
+        if path is not None and not str(path):
+            raise StoreError("The home folder has an empty name. Name one with --home, or leave the option out.")
         folder = Path(path).expanduser() if path is not None else default_home()
         try:
             # Only what is new gets its mode: a folder that exists keeps the one its owner chose.
@@ -40,6 +42,15 @@ class Home:
                 f"The folder {folder} can't be made or used ({error.strerror}). Choose another with --home."
             ) from error
         return home
+
+    def check(self) -> None:
+        """Refuse a folder whose indexes are there and whose store is not: beginning anew would hide the loss."""
+        written = [file for file in (self.store, Path(f"{self.store}-wal")) if _size(file) > 0]
+        if not written and any((index / "manifest.json").exists() for index in (self.words, self.vectors)):
+            raise StoreCorruptError(
+                f"The store {self.store} is missing or empty, but its indexes are there. Put a backup of it back; to"
+                f" begin anew, delete the folder {self.path}"
+            )
 
     @property
     def store(self) -> Path:
@@ -75,3 +86,10 @@ class Home:
                 except FileNotFoundError:  # another process has just replaced it
                     continue
         return total
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from filelock import FileLock
+
 from indexes.errors import SourceError
 from indexes.store import Source, Store
 from indexes.types import Memory
@@ -16,6 +18,7 @@ from pipeline.results import Failure
 from pipeline.sources.base import Draft
 from pipeline.sources.read import fingerprint, load, parse
 from pipeline.sources.walker import Found, Problem, identity_of, walk
+from pipeline.sync import held
 
 BATCH = 2_000
 """Memories in one transaction: each commit waits for the disk."""
@@ -36,22 +39,33 @@ class Tally:
 
 
 def index_paths(
-    store: Store, paths: Sequence[Path], *, max_file_bytes: int, on_progress: OnProgress | None = None
+    store: Store,
+    paths: Sequence[Path],
+    lock: FileLock,
+    *,
+    wait: float,
+    max_file_bytes: int,
+    on_progress: OnProgress | None = None,
 ) -> Tally:
     """Make the store hold what the files and folders at `paths` hold now.
 
+    Each write holds `lock`, which is between processes; one waits for it up to `wait` seconds (StoreBusyError).
     A file that can't be read is reported and keeps what is stored of it; a file that is gone leaves the store.
     """
-    return _Indexing(store, max_file_bytes, on_progress).run(paths)
+    return _Indexing(store, lock, wait, max_file_bytes, on_progress).run(paths)
 
 
 class _Indexing:
-    def __init__(self, store: Store, max_file_bytes: int, on_progress: OnProgress | None) -> None:
+    def __init__(
+        self, store: Store, lock: FileLock, wait: float, max_file_bytes: int, on_progress: OnProgress | None
+    ) -> None:
         self._store = store
+        self._lock = lock
+        self._wait = wait
         self._max_file_bytes = max_file_bytes
         self._on_progress = on_progress
         self._tally = Tally()
-        self._batch: list[tuple[Source, list[Memory]]] = []
+        self._batch: list[tuple[Source, Sequence[Draft]]] = []
         self._seen: set[str] = set()
         self._unread: set[str] = set()
         self._keys: set[str] = set()
@@ -101,8 +115,7 @@ class _Indexing:
         key = before.key if before else self._store.free_key(file.identity)
         source = Source(key=key, path=file.identity, root=file.root, label=file.label, fingerprint=mark)
         self._tally.notices.extend(Failure(path=str(file.path), reason=notice) for notice in reading.notices)
-        sessions = {d.session_id: self._session(d.session_id, source) for d in reading.drafts if d.namespace is None}
-        self._batch.append((source, _memories(reading.drafts, key, sessions)))
+        self._batch.append((source, reading.drafts))
         self._keys.add(key)
         if known:
             self._tally.updated += 1
@@ -111,7 +124,7 @@ class _Indexing:
             self._tally.skipped += 1
         else:
             self._tally.indexed += 1
-        if sum(len(memories) for _, memories in self._batch) >= BATCH:
+        if sum(len(drafts) for _, drafts in self._batch) >= BATCH:
             self._write()
 
     def _session(self, session: str, source: Source) -> str:
@@ -136,9 +149,15 @@ class _Indexing:
         return None
 
     def _write(self) -> None:
-        if self._batch:
-            self._store.write(self._batch)
-            self._batch = []
+        if not self._batch:
+            return
+        with held(self._lock, self._wait):  # two processes must not give one session name to two files
+            self._store.write([(source, self._memories(source, drafts)) for source, drafts in self._batch])
+        self._batch = []
+
+    def _memories(self, source: Source, drafts: Sequence[Draft]) -> list[Memory]:
+        sessions = {d.session_id: self._session(d.session_id, source) for d in drafts if d.namespace is None}
+        return _memories(drafts, source.key, sessions)
 
     def _forget(self, paths: Sequence[Path]) -> None:
         """Drop the sources under `paths` whose files are gone or no longer count (ignored since, outside now).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from indexes.passages import split_passages
 from indexes.store import Store
 from indexes.tokens import estimate_tokens
 from indexes.types import Memory
@@ -42,6 +43,20 @@ def timeline(store: Store, targets: Sequence[Memory], window: int) -> list[Timel
         )
         for memory in ordered
     ]
+
+
+def telling_passage(content: str, terms: Sequence[tuple[float, Sequence[str]]]) -> tuple[int, int] | None:
+    """The passage of `content` that holds the most of a query, the first of equals; None if none holds any of it.
+
+    `terms` are its words: a weight, and the parts of which each counts as much.
+    """
+    best: tuple[float, tuple[int, int] | None] = (0.0, None)
+    for passage in split_passages(content):
+        text = content[passage.start : passage.end].casefold()
+        held = sum(weight * sum(part in text for part in parts) / len(parts) for weight, parts in terms if parts)
+        if held > best[0]:
+            best = held, (passage.start, passage.end)
+    return best[1]
 
 
 def detail(store: Store, memory: Memory) -> FullDetail:

@@ -22,7 +22,7 @@ from pipeline.evidence import noise_vectors
 from pipeline.home import Home
 from pipeline.progress import OnProgress
 from pipeline.settings import Settings
-from pipeline.sync import sync_vectors, sync_words
+from pipeline.sync import held, sync_vectors, sync_words
 
 if TYPE_CHECKING:
     from indexes.embedder import Embedder
@@ -92,13 +92,33 @@ class Legs:
         if self.words_problem:
             notices.append(self.words_problem)
         if self.vectors is not None:
-            self.vectors.refresh()
+            self._refresh_vectors()
+        if self.vectors is not None:
             pending = self.vectors_pending()
             if pending:
                 notices.append(f"{pending} memories have no vectors yet and are found by words only. Run: gieok index")
         if self.vectors_problem:
             notices.append(self.vectors_problem)
         return notices
+
+    def _refresh_vectors(self) -> None:
+        try:
+            if self.vectors is not None:
+                self.vectors.refresh()
+        except IndexError_ as error:
+            self.give_up_vectors(error)
+
+    def give_up_words(self, error: IndexError_) -> None:
+        """The word index turned out to be damaged: go on without it until it is rebuilt."""
+        if self.words is not None:
+            self.words.close()
+        self.words, self.words_problem = None, str(error)
+
+    def give_up_vectors(self, error: IndexError_) -> None:
+        """The vector index turned out to be damaged: go on without it until it is rebuilt."""
+        if self.vectors is not None:
+            self.vectors.close()
+        self.vectors, self.vectors_problem = None, str(error)
 
     def generation(self) -> tuple[int, int, int]:
         """Changes with everything that can change an answer."""
@@ -116,8 +136,7 @@ class Legs:
         try:
             sync_words(self._store, self.words, self._words_lock, wait=wait, on_progress=on_progress)
         except IndexError_ as error:
-            self.words.close()
-            self.words, self.words_problem = None, str(error)
+            self.give_up_words(error)
 
     def sync_vectors(self, on_progress: OnProgress | None = None) -> int:
         """Embed what lacks vectors. Raises StoreBusyError, EmbedderError."""
@@ -131,7 +150,7 @@ class Legs:
         """An empty word index, whatever was there."""
         if self.words is not None:
             self.words.close()
-        with self._words_lock.acquire(timeout=self._busy_timeout):
+        with held(self._words_lock, self._busy_timeout):
             _empty(self._home.words)
             self._open_words()
 
@@ -139,7 +158,7 @@ class Legs:
         """An empty vector index, whatever was there."""
         if self.vectors is not None:
             self.vectors.close()
-        with self._vectors_lock.acquire(timeout=self._busy_timeout):
+        with held(self._vectors_lock, self._busy_timeout):
             _empty(self._home.vectors)
             self._open_vectors()
 
@@ -171,6 +190,7 @@ class Legs:
 
 
 def _empty(folder: Path) -> None:
+    folder.mkdir(mode=0o700, exist_ok=True)
     for item in folder.iterdir():
         if item.is_dir() and not item.is_symlink():
             shutil.rmtree(item)

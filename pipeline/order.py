@@ -10,6 +10,7 @@ model and one analyzer and serve no other.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,6 +75,12 @@ class Order:
         if (data["model"], data["analyzer"]) != (model, analyzer):
             return None
         return cls({name: float(data["weights"][name]) for name in FEATURES})
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that change with any weight: what was fitted on top of this order belongs to it."""
+        text = json.dumps([RANK_OFFSET, WORDS_DEPTH, VECTORS_DEPTH, [self.weights[name] for name in FEATURES]])
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def values(self, candidates: Candidates) -> NDArray[np.float64]:
         """The value of each candidate, by which hits are ordered."""

@@ -44,6 +44,15 @@ def cut(text: str, limit: int) -> str:
     return text[:end].rstrip(" ,;:·-–—([{›") + ELLIPSIS
 
 
+SHOWN = 80
+"""Characters of a query that an answer repeats: a pasted page must not fill it."""
+
+
+def shown(query: str) -> str:
+    """A query as an answer repeats it: on one line, and not too long."""
+    return cut(fold(clean(query)), SHOWN)
+
+
 # --- Markdown to blocks ---------------------------------------------------------------------------------------------
 
 Kind: TypeAlias = Literal["heading", "text", "code"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 from pydantic.alias_generators import to_camel
 
 from indexes.types import MemoryType
@@ -85,8 +85,23 @@ class FullDetail(Result):
     relations: Relations
 
 
+class LegacyHit(Result):
+    """A hit as `search` gives it: the whole content at once."""
+
+    id: str
+    content: str
+    score: float
+    type: MemoryType
+    timestamp: Timestamp
+    session_id: str
+
+
 class SearchMeta(Result):
-    """`total_matches` counts the hits of the index; `estimated_tokens` is for what is returned."""
+    """Figures of a search.
+
+    `total_matches` counts the hits (up to top_k), before a budget leaves any out; `expanded_count` the memories of
+    which more than a line is given; `estimated_tokens` is for what is returned, in the form that was asked for.
+    """
 
     total_matches: int
     expanded_count: int
@@ -152,8 +167,20 @@ class LegStatus(Result):
     problem: str | None = None
 
 
+class CacheStatus(Result):
+    """A cache of this process: entries kept, answers given from it, answers that had to be made."""
+
+    entries: int
+    hits: int
+    misses: int
+
+
 class Status(Result):
-    """State of a store. `order` is how the legs are joined: "evidence", or "rrf" where that is set or needed."""
+    """State of a store.
+
+    `order` is how the legs are joined: "evidence", or "rrf" where that is set or needed. `scores` says whether a score
+    is a promise here. `caches` are by layer, of the process that asks.
+    """
 
     home: str
     version: str
@@ -167,3 +194,5 @@ class Status(Result):
     model: str
     analyzer: str
     order: str
+    scores: str = ""
+    caches: dict[str, CacheStatus] = Field(default_factory=dict)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from indexes.analyzer import ANALYZER_VERSION, WeightedQuery, analyze_query
 from indexes.embedder import Embedder
-from indexes.errors import EmbedderError
+from indexes.errors import EmbedderError, IndexError_
 from indexes.legs import DenseLeg, LexicalLeg
 from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalRanking
 from pipeline.evidence import Evidence
@@ -55,40 +56,59 @@ class Retriever:
         self._fusion = settings.fusion
 
     def rank(self, query: str, *, depth: int, where: Filter = NO_FILTER) -> Rankings:
-        """Rank up to `depth` memories in each leg, and order the best of both."""
+        """Rank up to `depth` memories in each leg, and order the best of both.
+
+        A leg that turns out to be damaged takes no part, which a notice says. Raises IndexError_ if both are.
+        """
         depth = max(depth, self._fusion.depth, WORDS_DEPTH, VECTORS_DEPTH)
+        words, vectors, notices = self._words, self._vectors, list[str]()
+        while True:
+            try:
+                return self._ranked(query, depth, where, words, vectors, notices)
+            except _DamagedLegError as damaged:
+                notices.append(str(damaged.error))
+                if damaged.leg == "words" and vectors is not None:
+                    words = None
+                elif damaged.leg == "vectors" and words is not None:
+                    vectors = None
+                else:
+                    raise damaged.error from None
+
+    def _ranked(
+        self,
+        query: str,
+        depth: int,
+        where: Filter,
+        word_leg: LexicalLeg | None,
+        vector_leg: DenseLeg | None,
+        notices: list[str],
+    ) -> Rankings:
         weighted = analyze_query(query)
-        words = self._words.search(weighted, depth, where) if self._words is not None else None
-        vectors, vector, notices = None, None, []
-        if self._vectors is not None and self._embedder is not None and len(self._vectors):
+        words, vectors, vector = None, None, None
+        if word_leg is not None:
+            with _blaming("words"):
+                words = word_leg.search(weighted, depth, where)
+        if vector_leg is not None and self._embedder is not None and len(vector_leg):
             try:
                 vector = self._embedder.embed_query(query)
-                vectors = self._vectors.search(vector, depth, where)
+                with _blaming("vectors"):
+                    vectors = vector_leg.search(vector, depth, where)
             except EmbedderError as error:
                 notices.append(f"Searched by words only: {error}")
-        candidates = self._candidates(weighted, words, vectors, vector)
-        fused = self._order(words, vectors, candidates)
-        return Rankings(weighted, words, vectors, candidates, fused, self._evidence(candidates, vector), notices)
-
-    def _candidates(
-        self,
-        query: WeightedQuery,
-        words: LexicalRanking | None,
-        vectors: DenseRanking | None,
-        vector: Floats | None,
-    ) -> Candidates:
         found = [ranking.ids for ranking in (words, vectors) if ranking is not None]
         depths = [max(depth, self._fusion.depth) for depth in (WORDS_DEPTH, VECTORS_DEPTH)]
         rids = np.unique(np.concatenate([ids[:depth] for ids, depth in zip(found, depths, strict=False)] or [_NONE]))
         bm25 = coverage = np.zeros(len(rids), np.float32)
-        if self._words is not None and words is not None:
-            exact = self._words.score(query, rids)
+        if word_leg is not None and words is not None:
+            with _blaming("words"):
+                exact = word_leg.score(weighted, rids)
             bm25, coverage = exact.scores / (exact.ceiling or 1.0), exact.coverage
         cosine, passages = np.full(len(rids), np.nan, np.float32), np.zeros(len(rids), np.int32)
-        if self._vectors is not None and vectors is not None and vector is not None:
-            near = self._vectors.score(vector, rids)
+        if vector_leg is not None and vectors is not None and vector is not None:
+            with _blaming("vectors"):
+                near = vector_leg.score(vector, rids)
             cosine, passages = near.scores, near.passages
-        return Candidates(
+        candidates = Candidates(
             rids=rids,
             words_rank=_ranks(rids, words, WORDS_DEPTH),
             vectors_rank=_ranks(rids, vectors, VECTORS_DEPTH),
@@ -98,6 +118,8 @@ class Retriever:
             passages=passages,
             background=vectors.mean if vectors is not None else 0.0,
         )
+        fused = self._order(words, vectors, candidates)
+        return Rankings(weighted, words, vectors, candidates, fused, self._evidence(candidates, vector), notices)
 
     def _order(
         self, words: LexicalRanking | None, vectors: DenseRanking | None, candidates: Candidates
@@ -121,6 +143,14 @@ class Retriever:
         """How the legs are joined: "evidence", or "rrf" where that is set, or no weights fit model and analyzer."""
         return "rrf" if self._fitted() is None else "evidence"
 
+    @property
+    def order_name(self) -> str:
+        """`order` with what it was made of, so that it names one order of hits and no other."""
+        order, rrf = self._fitted(), self._fusion
+        if order is not None:
+            return f"evidence:{order.fingerprint}"
+        return f"rrf:{rrf.k:g}/{rrf.depth}/{rrf.words_weight:g}/{rrf.vectors_weight:g}"
+
     def _fitted(self) -> Order | None:
         if self._fusion.order == "rrf" or self._embedder is None or self._vectors is None:
             return None
@@ -134,6 +164,23 @@ class Retriever:
             rid: Evidence(float(coverage), float(above))
             for rid, coverage, above in zip(candidates.rids.tolist(), candidates.coverage, margin, strict=True)
         }
+
+
+class _DamagedLegError(Exception):
+    """A leg raised: which one, and what."""
+
+    def __init__(self, leg: str, error: IndexError_) -> None:
+        super().__init__(str(error))
+        self.leg = leg
+        self.error = error
+
+
+@contextmanager
+def _blaming(leg: str) -> Iterator[None]:
+    try:
+        yield
+    except IndexError_ as error:
+        raise _DamagedLegError(leg, error) from error
 
 
 _NONE: Ids = np.zeros(0, np.int64)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from indexes.errors import ConfigError
 
@@ -34,7 +36,7 @@ class Layer1(_Section):
     """The index: how many hits, and the score below which none is shown."""
 
     top_k: Count = 10
-    min_score: Fraction = 0.0
+    min_score: Fraction = 0.70
 
 
 class Layer2(_Section):
@@ -49,8 +51,50 @@ class Layer3(_Section):
     max_details: Count = 3
 
 
+class AutoExpand(_Section):
+    """What a search opens without being asked for, and from which scores on. See docs/search.md."""
+
+    timeline: bool = True
+    details: bool = True
+    max_auto_expand_count: Annotated[int, Field(ge=0)] = 3
+    single_score: Fraction = 0.92
+    winner_score: Fraction = 0.85
+    winner_gap: Fraction = 0.1
+    several_score: Fraction = 0.80
+    several: Annotated[int, Field(ge=2)] = 3
+    near_score: Fraction = 0.70
+    near_minutes: Annotated[float, Field(ge=0)] = 30
+
+
+class Progressive(_Section):
+    """Whether a search discloses step by step, or gives the whole `legacy_top_k` at once as older versions did."""
+
+    mode: Literal["progressive", "legacy"] = "progressive"
+    legacy_top_k: Count = 5
+
+
+def _known_zone(name: str) -> str:
+    if name:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("no time zone has this name; write one such as Asia/Seoul") from None
+    return name
+
+
+class Time(_Section):
+    """Words of time in a query ("어제", "last week") become a date filter in this zone; "" is the machine's."""
+
+    detect: bool = True
+    zone: Annotated[str, AfterValidator(_known_zone)] = ""
+
+    def tzinfo(self) -> tzinfo | None:
+        """The zone; None is the machine's."""
+        return ZoneInfo(self.zone) if self.zone else None
+
+
 class Budget(_Section):
-    """Tokens that one search may return; details that don't fit are left out and named."""
+    """Tokens that one search may return, whatever its form; what is left out is named."""
 
     max_total_tokens: Count = 2000
 
@@ -92,28 +136,28 @@ class Embedder(_Section):
 class CacheLayer(_Section):
     """Entries that are kept, and for how long. 0 entries switch the cache off."""
 
-    entries: Annotated[int, Field(ge=0)]
+    entries: Annotated[int, Field(ge=0, le=1_000_000)]
     seconds: Seconds
 
 
 class Layer1Cache(CacheLayer):
     """Search results change often."""
 
-    entries: Annotated[int, Field(ge=0)] = 100
+    entries: Annotated[int, Field(ge=0, le=1_000_000)] = 100
     seconds: Seconds = 60
 
 
 class Layer2Cache(CacheLayer):
     """Timelines hardly change."""
 
-    entries: Annotated[int, Field(ge=0)] = 500
+    entries: Annotated[int, Field(ge=0, le=1_000_000)] = 500
     seconds: Seconds = 300
 
 
 class Layer3Cache(CacheLayer):
     """Details change least."""
 
-    entries: Annotated[int, Field(ge=0)] = 200
+    entries: Annotated[int, Field(ge=0, le=1_000_000)] = 200
     seconds: Seconds = 1800
 
 
@@ -128,7 +172,7 @@ class Cache(_Section):
 class Sources(_Section):
     """What is read: files above the bound are left out with a notice."""
 
-    max_file_bytes: Count = 64_000_000
+    max_file_bytes: Annotated[int, Field(ge=1, le=1 << 40)] = 64_000_000
 
 
 class StoreSettings(_Section):
@@ -143,6 +187,9 @@ class Settings(_Section):
     layer1: Layer1 = Layer1()
     layer2: Layer2 = Layer2()
     layer3: Layer3 = Layer3()
+    auto_expand: AutoExpand = AutoExpand()
+    progressive: Progressive = Progressive()
+    time: Time = Time()
     budget: Budget = Budget()
     evidence: Evidence = Evidence()
     fusion: Fusion = Fusion()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from indexes.analyzer import analyze_document
 from indexes.embedder import Embedder
-from indexes.errors import StoreBusyError
+from indexes.errors import StoreBusyError, StoreError
 from indexes.legs import DenseLeg, Leg, LexicalLeg
 from indexes.passages import passage_text, split_passages
 from indexes.rows import facets, to_ms
@@ -92,13 +93,7 @@ def _catch_up(
     leg.refresh()
     if not store.changes_after(leg.sequence, 1):
         return 0
-    try:
-        lock.acquire(timeout=wait)
-    except Timeout:
-        raise StoreBusyError(
-            f"Another process is bringing an index up to date ({lock.lock_file}). It goes on with your changes, too."
-        ) from None
-    try:
+    with held(lock, wait):
         leg.refresh()  # the one who held the lock may have done all of it
         total = store.pending_after(leg.sequence)
         done = 0
@@ -113,6 +108,23 @@ def _catch_up(
             done += len(changes)
             tell(done, max(total, done))
         return done
+
+
+@contextmanager
+def held(lock: FileLock, wait: float) -> Iterator[None]:
+    """Hold a lock between processes. Raises StoreBusyError after `wait` seconds, StoreError if it can't be had."""
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        raise StoreBusyError(
+            f"Another process is bringing an index up to date ({lock.lock_file}). It goes on with your changes, too."
+        ) from None
+    except OSError as error:
+        raise StoreError(
+            f"The lock {lock.lock_file} can't be used ({error.strerror}). Delete it and repeat."
+        ) from error
+    try:
+        yield
     finally:
         lock.release()
 

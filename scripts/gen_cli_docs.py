@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pipeline.cli import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
-COMMANDS = ("index", "search", "timeline", "show", "status", "rebuild")
+COMMANDS = ("index", "search", "explain", "timeline", "show", "status", "rebuild")
 
 INTRODUCTION = """# Command line
 
@@ -30,8 +30,9 @@ The options `--home`, `--config` and `--no-color` may stand before or after the 
 | 130 | stopped by Ctrl-C; what was stored stays, and `gieok index` resumes |
 
 `--json` prints one JSON object on stdout and nothing else; notices go to stderr. The shapes are in
-[formats.md](formats.md): `search` prints index, timeline, details and meta as far as the layer goes, `timeline`
-`{"timeline": […]}`, `show` `{"details": […]}`.
+[formats.md](formats.md): `search` prints index, timeline, details and meta as far as the layer goes (with
+`--mode legacy` `{"results": […]}`), `timeline` `{"timeline": […]}`, `show` `{"details": […]}`. What a search opens by
+itself, and why, is in [search.md](search.md).
 
 A query needs no quotes: `gieok search 배포를 언제 막았지`. A word that begins with a dash works as it is (`-배포`)
 unless it looks like an option (`-rf`); after `--` everything is the query.

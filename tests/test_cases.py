@@ -87,7 +87,7 @@ def test_4_paths_that_differ_only_by_form_are_one_memory(open_gieok: Open, notes
 
 @pytest.mark.parametrize("query", ["🙂🙂", "‼️", "…", "*", "^", "\\"])
 def test_6_7_nothing_to_look_for_has_a_reason(memory: Gieok, query: str) -> None:
-    answer = memory.search(query)
+    answer = memory.find(query)
     assert answer.result.index or answer.reason
     assert len(answer.result.index) < len(NOTES)  # never everything
 
@@ -113,7 +113,7 @@ def test_7_operators_are_only_words(memory: Gieok, typed: str, plain: str) -> No
 
 @pytest.mark.parametrize("query", ["쀍뛣 훩쮁 뀱", "zxqv wplk jjfh", "뷁뷁뷁"])
 def test_8_nonsense_finds_nothing_and_says_why(memory: Gieok, query: str) -> None:
-    answer = memory.search(query)
+    answer = memory.find(query)
     assert answer.result.index == []
     assert query in (answer.reason or "")
     assert answer.advice
@@ -121,7 +121,7 @@ def test_8_nonsense_finds_nothing_and_says_why(memory: Gieok, query: str) -> Non
 
 
 def test_10_an_empty_store_says_the_next_step(open_gieok: Open) -> None:
-    answer = open_gieok().search("배포")
+    answer = open_gieok().find("배포")
     assert answer.result.index == []
     assert answer.reason == "The store is empty."
     assert "gieok index" in (answer.advice or "")
@@ -320,7 +320,7 @@ def test_18_a_moved_file_keeps_its_ids_and_a_deleted_one_leaves(open_gieok: Open
 
 def test_an_empty_query_is_a_usage_error(memory: Gieok) -> None:
     with pytest.raises(UsageError, match="empty"):
-        memory.search("  ")
+        memory.find("  ")
 
 
 def test_a_write_by_another_process_is_seen_at_once(memory: Gieok, notes: Notes) -> None:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from pipeline.cli.options import AsJson, Common, Config, Home, Ids, NoColor, common
+from pipeline.cli.finding import Ask, Format, Layer, Mode
+from pipeline.cli.narrowing import (
+    MinScore,
+    NoTime,
+    Project,
+    Session,
+    Since,
+    Tags,
+    Task,
+    Team,
+    TopK,
+    Types,
+    Until,
+    narrowed,
+)
+from pipeline.cli.options import AsJson, Common, Config, Home, Ids, NoColor, common, print_json, wrapped
 from pipeline.cli.run import FAILED, FOUND, NOTHING, complain, decoded, ends_well
-
-if TYPE_CHECKING:
-    from pipeline.results import Result
 
 app = typer.Typer(
     name="gieok",
@@ -114,60 +125,108 @@ def search(
     ctx: typer.Context,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words or a question; quotes not needed.")],
     layer: Annotated[
-        int, typer.Option(min=1, max=3, metavar="1|2|3", help="1: index, 2: with snippets, 3: with details.")
-    ] = 1,
-    top_k: Annotated[int | None, typer.Option("--top-k", "-k", min=1, metavar="N", help="Hits at the most.")] = None,
-    min_score: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Hide hits that score lower (0 to 1).")
+        Layer | None,
+        typer.Option(
+            metavar="auto|1|2|3",
+            help="auto: index, and more where it is worth it. 1: index, 2: with snippets, 3: with details. [auto]",
+        ),
     ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="prompt, response, tool or insight; may be repeated."),
+    top_k: TopK = None,
+    min_score: MinScore = None,
+    types: Types = None,
+    session: Session = None,
+    project: Project = None,
+    team: Team = None,
+    task: Task = None,
+    tags: Tags = None,
+    since: Since = None,
+    until: Until = None,
+    no_time: NoTime = False,
+    no_expand: Annotated[bool, typer.Option("--no-expand", help="Index only: no timeline, no details.")] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Tokens at the most. [budget.max_total_tokens]")
     ] = None,
-    session: Annotated[str | None, typer.Option(metavar="ID", help="Session, or a unique beginning of it.")] = None,
-    project: Annotated[str | None, typer.Option(metavar="NAME", help="Project.")] = None,
-    team: Annotated[str | None, typer.Option(metavar="ID", help="Team.")] = None,
-    task: Annotated[str | None, typer.Option(metavar="ID", help="Task.")] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Tag; of several, one is enough.")
+    mode: Annotated[
+        Mode | None, typer.Option(metavar="progressive|legacy", help="legacy: the whole text of the first hits.")
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="DATE", help="From this day on, e.g. 2026-01-30.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="Up to and with this day.")] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", metavar="text|markdown", help="For people, or for agents. [text]")
+    ] = None,
     as_json: AsJson = False,
     home: Home = None,
     config: Config = None,
     no_color: NoColor = False,
 ) -> int:
-    """Find memories, best first.
+    """Find memories, best first, and open those that are surely meant.
 
-    Example: gieok search 스키마 설계 --layer 2 --since 2026-01-01
+    A query may name ids (mem_k3f9 보여줘), ask for detail (자세히 알려줘) and name a time (지난주, 3 days ago).
+
+    Example: gieok search 지난주에 정한 스키마 설계 자세히 알려줘
     """
-    from pipeline.filters import SearchFilter
+    chosen = common(ctx, home, config, no_color)
+    ask = Ask(
+        question=decoded(" ".join(query)),
+        narrowed=narrowed(types, session, project, team, task, tags, since, until),
+        layer=layer,
+        mode=mode,
+        top_k=top_k,
+        min_score=min_score,
+        max_tokens=max_tokens,
+        no_expand=no_expand,
+        no_time=no_time,
+        as_json=as_json,
+        form=form,
+    )
+    with chosen.open() as memory:
+        return ask.run(memory, chosen)
+
+
+@app.command(cls=QueryCommand, context_settings={"ignore_unknown_options": True})
+@ends_well
+def explain(
+    ctx: typer.Context,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="The query that was searched for.")],
+    expect: Annotated[
+        str | None, typer.Option(metavar="ID", help="A memory that should have been found: where did it fall out?")
+    ] = None,
+    top_k: TopK = None,
+    min_score: MinScore = None,
+    types: Types = None,
+    session: Session = None,
+    project: Project = None,
+    team: Team = None,
+    task: Task = None,
+    tags: Tags = None,
+    since: Since = None,
+    until: Until = None,
+    no_time: NoTime = False,
+    as_json: AsJson = False,
+    home: Home = None,
+    config: Config = None,
+    no_color: NoColor = False,
+) -> int:
+    """Say why a search answers as it does: ranks, evidence, score and rule of each hit.
+
+    Example: gieok explain 배포 금지 --expect mem_k3f9
+    """
+    from pipeline.options import SmartSearchOptions
 
     chosen = common(ctx, home, config, no_color)
-    narrowed = SearchFilter(
-        types=tuple(map(decoded, types or ())),
-        session=_optional(session),
-        project=_optional(project),
-        team=_optional(team),
-        task=_optional(task),
-        tags=tuple(map(decoded, tags or ())),
-        since=_optional(since),
-        until=_optional(until),
+    options = SmartSearchOptions(
+        top_k=top_k,
+        min_score=min_score,
+        filter=narrowed(types, session, project, team, task, tags, since, until),
+        detect_time=False if no_time else None,
     )
-    question = decoded(" ".join(query))
     with chosen.open() as memory:
-        answer = memory.search(question, layer=layer, top_k=top_k, filter=narrowed, min_score=min_score)
+        told = memory.explain(decoded(" ".join(query)), decoded(expect) if expect else None, options)
         if as_json:
-            _print_json(answer.result.to_json())
-            aside = [*answer.notices, *(part for part in (answer.reason, answer.advice) if answer.reason and part)]
-            for line in aside:
-                complain(line)
+            print_json(told.to_json())
         else:
-            from pipeline.formatter import search_view
+            from pipeline.formatter import explain_view
 
-            chosen.show(search_view(question, answer, memory.short_id, layer=layer))
-    return FOUND if answer.result.index else NOTHING
+            chosen.show(explain_view(told, memory.short_id))
+    return FOUND if told.hits or told.details else NOTHING
 
 
 @app.command()
@@ -191,7 +250,7 @@ def timeline(
     with chosen.open() as memory:
         items = memory.get_timeline(list(map(decoded, ids)), window)
         if as_json:
-            _print_json(_wrapped("timeline", items))
+            print_json(wrapped("timeline", items))
         else:
             from pipeline.formatter import timeline_view
 
@@ -218,7 +277,7 @@ def show(
     with chosen.open() as memory:
         details = memory.get_details(list(map(decoded, ids)))
         if as_json:
-            _print_json(_wrapped("details", details))
+            print_json(wrapped("details", details))
         else:
             from pipeline.formatter import details_view
 
@@ -243,7 +302,7 @@ def status(
     with chosen.open() as memory:
         state = memory.status()
     if as_json:
-        _print_json(state.to_json())
+        print_json(state.to_json())
     else:
         from pipeline.formatter import status_view
 
@@ -273,19 +332,3 @@ def rebuild(
         state = memory.status()
     chosen.show(status_view(state))
     return FOUND
-
-
-def _optional(argument: str | None) -> str | None:
-    return None if argument is None else decoded(argument)
-
-
-def _wrapped(name: str, items: Iterable[Result]) -> str:
-    return f'{{"{name}":[' + ",".join(item.to_json() for item in items) + "]}"
-
-
-# Inside JSON these stand only in strings, where the escaped form means the same and a terminal doesn't obey it.
-_UNSAFE = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))}
-
-
-def _print_json(text: str) -> None:
-    typer.echo(text.translate(_UNSAFE))

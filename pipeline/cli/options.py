@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pipeline.formatter import Line
     from pipeline.gieok import Gieok
+    from pipeline.results import Result
 
 Home: TypeAlias = Annotated[
     Path | None,
@@ -49,6 +50,20 @@ class Common:
         from pipeline.formatter import write
 
         write(lines, sys.stdout, color=False if self.no_color else None)
+
+
+def wrapped(name: str, items: Iterable[Result]) -> str:
+    """A JSON object that holds the items under one name."""
+    return f'{{"{name}":[' + ",".join(item.to_json() for item in items) + "]}"
+
+
+# Inside JSON these stand only in strings, where the escaped form means the same and a terminal doesn't obey it.
+_UNSAFE = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))}
+
+
+def print_json(text: str) -> None:
+    """Print JSON, safe for a terminal."""
+    typer.echo(text.translate(_UNSAFE))
 
 
 def common(ctx: typer.Context, home: Path | None, config: Path | None, no_color: bool) -> Common:

@@ -13,6 +13,11 @@ OWN_CLOSE = "</gieok-memory>"
 _OWN = Tag("gieok-memory")
 
 
+def unmark_own(text: str) -> str:
+    """`text` in which nothing reads as one of our markers: what stands between two of them can't end them."""
+    return _OWN.unmark(text, "(gieok-memory)")
+
+
 def cut_own(text: str) -> tuple[str, int]:
     """`text` without our own output, and how many pieces of it there were. An unclosed marker reaches to the end."""
     return _OWN.cut(text, drop_before_stray=False)

@@ -55,6 +55,14 @@ class Tag:
             total += count
         return "", total
 
+    def unmark(self, text: str, instead: str) -> str:
+        """`text` with `instead` in the place of every tag of this name, and all that tags enclose kept."""
+        for _ in range(_ROUNDS):
+            text, count = self._pattern.subn(instead, text)
+            if not count:
+                return text
+        return ""
+
     def _cut_once(self, text: str, drop_before_stray: bool) -> tuple[str, int]:
         kept: list[str] = []
         depth = count = position = 0

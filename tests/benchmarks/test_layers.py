@@ -35,7 +35,7 @@ def queries() -> list[str]:
 def test_search_of_new_queries(benchmark: BenchmarkFixture, gieok: Gieok, queries: list[str], layer: int) -> None:
     """Every query is another text, so that its embedding is not remembered either."""
     numbered = (f"{query} {number}" for number, query in enumerate(itertools.cycle(queries)))
-    answer = benchmark(lambda: gieok.search(next(numbered), layer=layer))
+    answer = benchmark(lambda: gieok.find(next(numbered), layer=layer))
     assert answer.result.meta is not None
 
 

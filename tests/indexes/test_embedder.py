@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -205,3 +206,18 @@ def test_an_unknown_model_is_refused_with_a_near_name_and_where_to_find_others()
 def test_a_batch_without_room_is_refused() -> None:
     with pytest.raises(EmbedderError, match="batch_tokens must be at least 1, not 0"):
         FastEmbedder(batch_tokens=0)
+
+
+def test_the_runtime_does_not_phone_home(tmp_path: Path) -> None:
+    # ONNX Runtime 1.32 tries to write a device id when its telemetry starts, and says so where it can't
+    script = "from indexes.embedder import FastEmbedder; FastEmbedder().embed_query('x')"
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    environment = {**os.environ, "HOME": str(tmp_path / "file")}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        environment[name] = str(tmp_path / "file")
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "elemetry" not in run.stderr

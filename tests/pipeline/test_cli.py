@@ -109,7 +109,7 @@ def test_json_is_the_result_and_nothing_else(indexed: Run) -> None:
     assert answer["index"][0]["sessionId"] == "s-schema"
     assert answer["meta"]["totalMatches"] == 1
     with Gieok.open() as memory:
-        assert result.stdout == memory.search("스키마", layer=3).result.to_json() + "\n"
+        assert result.stdout == memory.find("스키마", layer=3).result.to_json() + "\n"
 
 
 def test_nothing_found_is_1_with_the_reason(indexed: Run) -> None:

@@ -19,7 +19,7 @@ Notes = Callable[..., Path]
 
 @pytest.mark.parametrize(
     ("coverage", "margin", "enough"),
-    [(0.2, -1, True), (0.1, 0.03, True), (0.1, 0.02, False), (0.1, math.nan, False), (0.2, math.nan, True)],
+    [(0.2, -1, True), (0.1, 0.03, True), (0.1, 0.02, False), (0.01, math.nan, True), (0, math.nan, False)],
 )
 def test_words_or_meaning_are_enough(coverage: float, margin: float, enough: bool) -> None:
     assert Evidence(coverage, margin).supports(min_coverage=0.2, min_margin=0.03) is enough
@@ -48,6 +48,6 @@ def test_small_stores_answer_questions_and_not_nonsense(open_gieok: Open, notes:
     memory = open_gieok()
     memory.index([notes(dict(list(texts.items())[:size]))])
     for question in ("왜 주말 직전에 릴리스를 막았나?", "why is deploying on Friday forbidden?"):
-        assert memory.search(question).result.index[0].summary == texts["a.md"]
+        assert memory.find(question).result.index[0].summary == texts["a.md"]
     for nonsense in ("쀍뛣 훩쮁 뀱", "zxqv wplk jjfh", "뚫꿸쫡 낢", "grwbk tsvq"):
-        assert memory.search(nonsense).result.index == []
+        assert memory.find(nonsense).result.index == []

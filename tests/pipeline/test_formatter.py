@@ -95,6 +95,7 @@ def status(**more: Any) -> Status:
         bytes=999,
         model="m",
         analyzer="1",
+        order="evidence",
         **given,
     )
 

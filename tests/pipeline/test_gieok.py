@@ -156,7 +156,7 @@ def test_headings_are_relations_and_front_matter_filters(open_gieok: Open, folde
 def test_json_is_that_of_the_specification(open_gieok: Open, folder: Path) -> None:
     memory = open_gieok()
     memory.index([folder])
-    answer = json.loads(memory.search("DuckDB 이벤트 소싱", layer=3).result.to_json())
+    answer = json.loads(memory.find("DuckDB 이벤트 소싱", layer=3).result.to_json())
     assert set(answer) == {"index", "details", "meta"}
     assert set(answer["index"][0]) == {"id", "summary", "score", "type", "timestamp", "sessionId"}
     assert set(answer["details"][0]) == {"id", "content", "type", "timestamp", "sessionId", "metadata", "relations"}
@@ -172,7 +172,7 @@ def test_json_is_that_of_the_specification(open_gieok: Open, folder: Path) -> No
     assert answer["meta"]["totalMatches"] == len(answer["index"])
     assert answer["meta"]["expandedCount"] == len(answer["details"])
     assert answer["index"][0]["timestamp"].endswith("Z")
-    snippets = json.loads(memory.search("DuckDB 이벤트 소싱", layer=2).result.to_json())
+    snippets = json.loads(memory.find("DuckDB 이벤트 소싱", layer=2).result.to_json())
     assert all("snippet" in hit for hit in snippets["index"])
 
 
@@ -181,15 +181,13 @@ def test_details_stop_at_the_budget_and_say_what_was_left_out(open_gieok: Open, 
     folder = notes({"t.jsonl": rows})
     small = open_gieok("small", budget={"max_total_tokens": 900})
     small.index([folder])
-    answer = small.search("배포 절차", layer=3)
+    answer = small.find("배포 절차", layer=3)
     assert len(answer.result.index) == 3
     assert 0 < answer.result.meta.expanded_count < 3
     assert answer.result.meta.estimated_tokens <= 900
-    assert any("budget of 900" in notice for notice in answer.notices)
-    assert (
-        len(open_gieok("small", budget={"max_total_tokens": 9000}).search("배포 절차", layer=3).result.details or ())
-        == 3
-    )
+    assert any("Budget of 900" in notice for notice in answer.notices)
+    large = open_gieok("small", budget={"max_total_tokens": 9000})
+    assert len(large.find("배포 절차", layer=3).result.details or ()) == 3
 
 
 def test_ids_may_be_short_but_not_ambiguous_or_unknown(open_gieok: Open, notes: Notes) -> None:
@@ -216,16 +214,16 @@ def test_ids_may_be_short_but_not_ambiguous_or_unknown(open_gieok: Open, notes: 
 )
 def test_bad_options_are_named(open_gieok: Open, options: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        open_gieok().search("배포", **options)  # type: ignore[arg-type]
+        open_gieok().find("배포", **options)  # type: ignore[arg-type]
 
 
 def test_an_empty_answer_tells_filter_from_score_from_nothing(open_gieok: Open, folder: Path) -> None:
     memory = open_gieok()
     memory.index([folder])
-    assert "filter" in (memory.search("배포", filter=SearchFilter(team="none")).reason or "")
-    low = memory.search("배포", min_score=1.0)
+    assert "filter" in (memory.find("배포", filter=SearchFilter(team="none")).reason or "")
+    low = memory.find("배포", min_score=1.0)
     assert low.result.index or "below 1.0" in (low.reason or "")
-    assert "Nothing here" in (memory.search("쀍뛣 훩쮁").reason or "")
+    assert "Nothing here" in (memory.find("쀍뛣 훩쮁").reason or "")
 
 
 def test_sessions_may_be_given_by_their_beginning(open_gieok: Open, folder: Path) -> None:
@@ -253,12 +251,12 @@ def test_words_are_found_before_vectors_exist_and_the_answer_says_so(open_gieok:
     memory = open_gieok()
     report = memory.index([folder], vectors=False)
     assert report.vectors_pending == report.memories > 0
-    answer = memory.search("국수")
+    answer = memory.find("국수")
     assert answer.result.index[0].summary == "점심은 국수로 하자"
     assert any("no vectors yet" in notice for notice in answer.notices)
     assert memory.embed_pending() == report.memories
     assert memory.status().vectors.pending == 0
-    assert memory.search("국수").notices == []
+    assert memory.find("국수").notices == []
 
 
 def test_embedding_resumes_after_ctrl_c(open_gieok: Open, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,13 +317,13 @@ def test_a_damaged_index_is_named_and_the_other_answers(open_gieok: Open, folder
         if path.is_file() and path.suffix != ".lock":
             path.write_bytes(b"\0broken")
     memory = open_gieok()
-    answer = memory.search("DuckDB 이벤트 소싱")
+    answer = memory.find("DuckDB 이벤트 소싱")
     assert answer.result.index
     assert any("gieok rebuild" in notice for notice in answer.notices)
     problem = getattr(memory.status(), part).problem
     assert "gieok rebuild" in problem
     memory.rebuild()
-    assert memory.search("DuckDB 이벤트 소싱").notices == []
+    assert memory.find("DuckDB 이벤트 소싱").notices == []
 
 
 def test_vectors_of_another_store_or_model_are_refused(open_gieok: Open, folder: Path) -> None:
@@ -337,19 +335,19 @@ def test_vectors_of_another_store_or_model_are_refused(open_gieok: Open, folder:
     shutil.rmtree(memory.home / "vectors")
     shutil.copytree(other.home / "vectors", memory.home / "vectors")
     memory = open_gieok("one")
-    assert any("gieok rebuild" in notice for notice in memory.search("국수").notices)
+    assert any("gieok rebuild" in notice for notice in memory.find("국수").notices)
 
 
 def test_without_a_model_words_still_answer(open_gieok: Open, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     none = open_gieok("none", embedder={"model": "none"})
     assert none.index([folder]).vectors_pending == 0
-    assert none.search("국수").result.index[0].summary == "점심은 국수로 하자"
-    assert none.search("국수").notices == []
+    assert none.find("국수").result.index[0].summary == "점심은 국수로 하자"
+    assert none.find("국수").notices == []
 
     unknown = open_gieok("unknown", embedder={"model": "no/such-model"})
     report = unknown.index([folder])
     assert any("no/such-model" in notice.reason for notice in report.notices)
-    assert unknown.search("국수").result.index
+    assert unknown.find("국수").result.index
 
     def broken(self: FastEmbedder, text: str) -> None:
         raise EmbedderError("The model is out of order.")
@@ -357,7 +355,7 @@ def test_without_a_model_words_still_answer(open_gieok: Open, folder: Path, monk
     good = open_gieok("good")
     good.index([folder])
     monkeypatch.setattr(FastEmbedder, "embed_query", broken)
-    answer = good.search("국수")
+    answer = good.find("국수")
     assert answer.result.index
     assert answer.notices == ["Searched by words only: The model is out of order."]
 

@@ -1,0 +1,98 @@
+"""Legs that keep some memories to themselves: what a query finds when its answer is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexes.analyzer import WeightedQuery
+from indexes.legs import DenseLeg, LexicalLeg
+from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalEntry, LexicalRanking, VectorEntry
+
+
+class HiddenWords:
+    """A word leg whose searches leave out `hidden`; words weigh as they do with them."""
+
+    def __init__(self, leg: LexicalLeg, hidden: Collection[int]) -> None:
+        self._leg = leg
+        self._hidden = np.array(sorted(hidden), np.int64)
+
+    @property
+    def sequence(self) -> int:
+        """That of the leg."""
+        return self._leg.sequence
+
+    def __len__(self) -> int:
+        return len(self._leg) - len(self._hidden)
+
+    def refresh(self) -> None:
+        """Refresh the leg."""
+        self._leg.refresh()
+
+    def close(self) -> None:
+        """Close the leg."""
+        self._leg.close()
+
+    def apply(self, entries: Iterable[LexicalEntry], removed: Iterable[int], sequence: int) -> None:
+        """Apply to the leg."""
+        self._leg.apply(entries, removed, sequence)
+
+    def search(self, query: WeightedQuery, depth: int, where: Filter = NO_FILTER) -> LexicalRanking:
+        """The best `depth` of the others."""
+        found = self._leg.search(query, depth + len(self._hidden), where)
+        kept = _kept(found.ids, self._hidden, depth)
+        return LexicalRanking(found.ids[kept], found.scores[kept], found.coverage[kept], found.ceiling)
+
+    def score(self, query: WeightedQuery, ids: Ids) -> LexicalRanking:
+        """Exact scores for exactly these memories, hidden or not."""
+        return self._leg.score(query, ids)
+
+
+class HiddenVectors:
+    """A vector leg whose searches leave out `hidden`; the background is that of all."""
+
+    def __init__(self, leg: DenseLeg, hidden: Collection[int]) -> None:
+        self._leg = leg
+        self._hidden = np.array(sorted(hidden), np.int64)
+
+    @property
+    def sequence(self) -> int:
+        """That of the leg."""
+        return self._leg.sequence
+
+    def __len__(self) -> int:
+        return len(self._leg) - len(self._hidden)
+
+    def refresh(self) -> None:
+        """Refresh the leg."""
+        self._leg.refresh()
+
+    def close(self) -> None:
+        """Close the leg."""
+        self._leg.close()
+
+    def apply(self, entries: Sequence[VectorEntry], removed: Iterable[int], sequence: int) -> None:
+        """Apply to the leg."""
+        self._leg.apply(entries, removed, sequence)
+
+    def search(self, vector: Floats, depth: int, where: Filter = NO_FILTER) -> DenseRanking:
+        """The best `depth` of the others."""
+        found = self._leg.search(vector, depth + len(self._hidden), where)
+        kept = _kept(found.ids, self._hidden, depth)
+        return DenseRanking(
+            found.ids[kept], found.scores[kept], found.spans[kept], found.passages[kept], found.mean, found.deviation
+        )
+
+    def score(self, vector: Floats, ids: Ids) -> DenseRanking:
+        """Exact cosines for exactly these memories, hidden or not."""
+        return self._leg.score(vector, ids)
+
+    def stored(self, rid: int) -> tuple[Floats, NDArray[np.int32]] | None:
+        """What the leg holds for a memory, hidden or not."""
+        return self._leg.stored(rid)
+
+
+def _kept(ids: Ids, hidden: Ids, depth: int) -> NDArray[np.int64]:
+    return np.flatnonzero(~np.isin(ids, hidden))[:depth]
