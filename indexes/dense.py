@@ -195,7 +195,7 @@ class _View:
         self.entries = rows.entries
         self.rids: Ids = np.ascontiguousarray(rows.entries["rid"])
         living = np.ones(len(rows.entries), np.bool_)
-        if len(rows.dead) and not (0 <= rows.dead.min() and rows.dead.max() < len(living)):
+        if len(rows.dead) and not (rows.dead.min() >= 0 and rows.dead.max() < len(living)):
             raise IndexCorruptError(f"The vector index drops entries that it does not have. {REPAIR}")
         living[rows.dead] = False
         self.alive = np.flatnonzero(living)

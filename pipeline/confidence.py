@@ -36,6 +36,8 @@ FEATURES = (
 FALLBACK_FEATURES = ("coverage", "margin")
 FLOOR, ANCHORS = 0.70, (0.80, 0.85, 0.92)
 """The score below which nothing is shown, and the scores that are promises."""
+WORDS_HELD = 0.5
+"""Coverage from which a hit is always shown: what only words can find (a ticket's number) has no margin to speak of."""
 UNPROMISED = 0.01
 """Where nothing is certified, scores stay so far below the anchor."""
 NO_MARGIN = -0.05
@@ -139,10 +141,16 @@ class Confidence:
         return self._judge(rankings, rids)[0]
 
     def scores(self, rankings: Rankings, rids: Sequence[int]) -> list[float]:
-        """The score in 0..1 of each of `rids`, which stand in the order of the answer; never rising along it."""
-        scores = self._judge(rankings, rids)[1]
-        falling: list[float] = np.minimum.accumulate(scores).tolist()
-        return falling
+        """The score in 0..1 of each of `rids`, which stand in the order of the answer; never rising along it.
+
+        A hit that holds WORDS_HELD of the query is never below the floor, and so nothing before it is.
+        """
+        falling = np.minimum.accumulate(self._judge(rankings, rids)[1])
+        at = np.searchsorted(rankings.candidates.rids, np.asarray(rids, np.int64))
+        held = np.where(rankings.candidates.coverage[at] >= WORDS_HELD, FLOOR, 0.0)
+        floors = np.maximum.accumulate(held[::-1])[::-1]
+        scores: list[float] = np.maximum(falling, floors).tolist()
+        return scores
 
     def _judge(self, rankings: Rankings, rids: Sequence[int]) -> tuple[Values, Values]:
         if not len(rids):

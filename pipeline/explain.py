@@ -14,13 +14,13 @@ from indexes.store import Store
 from indexes.types import DenseRanking, Filter, LexicalRanking, Memory
 from pipeline import layers
 from pipeline.confidence import Confidence
-from pipeline.evidence import Evidence
+from pipeline.evidence import WITNESSES, Evidence
 from pipeline.expansion import Decision
 from pipeline.fusion import competition_ranks
 from pipeline.order import VECTORS_DEPTH, WORDS_DEPTH
 from pipeline.results import Result
 from pipeline.retriever import Rankings
-from pipeline.search import WITNESSES, Found
+from pipeline.search import Found
 from pipeline.settings import Settings
 from pipeline.smart import Plan, Question
 

@@ -10,14 +10,12 @@ from indexes.types import Filter, Memory
 from pipeline import layers
 from pipeline.budget import Selection, cost, fit
 from pipeline.confidence import Confidence
+from pipeline.evidence import supported
 from pipeline.plaintext import shown
 from pipeline.results import Answer, FullDetail, SearchIndexItem, SearchMeta, SearchResult
 from pipeline.retriever import Rankings, Retriever
 from pipeline.settings import Settings
 from pipeline.summarizer import snippet
-
-WITNESSES = 10
-"""Hits of which one must show evidence. Fixed, so that asking for fewer hits never turns an answer into none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +83,14 @@ class Search:
     def _supported(self, rankings: Rankings) -> list[tuple[int, float]]:
         """The hits that show that they have to do with the query; none if none of the first does so clearly."""
         bounds = self.settings.evidence
-
-        def supports(rid: int, margin: float) -> bool:
-            return rankings.evidence[rid].supports(min_coverage=bounds.min_coverage, min_margin=margin)
-
-        if not any(supports(rid, bounds.answer_margin) for rid, _ in rankings.fused[:WITNESSES]):
-            return []
-        supported = [rid for rid, _ in rankings.fused if supports(rid, bounds.hit_margin)]
-        return list(zip(supported, self.confidence.scores(rankings, supported), strict=True))
+        shown = supported(
+            [rid for rid, _ in rankings.fused],
+            rankings.evidence,
+            min_coverage=bounds.min_coverage,
+            answer_margin=bounds.answer_margin,
+            hit_margin=bounds.hit_margin,
+        )
+        return list(zip(shown, self.confidence.scores(rankings, shown), strict=True))
 
     def _snippets(self, found: Found, memories: list[Memory]) -> dict[int, str]:
         terms = [word.text for word in found.rankings.query.words]

@@ -120,6 +120,15 @@ def test_8_nonsense_finds_nothing_and_says_why(memory: Gieok, query: str) -> Non
     assert answer.result.meta.expansion_reason == "no_results"
 
 
+def test_9_a_ticket_among_many_is_first_and_shown(open_gieok: Open, notes: Notes) -> None:
+    rows = [
+        json.dumps({"id": str(n), "content": f"PAY-{4000 + n} 결제 재시도와 멱등 키에 대한 메모"}) for n in range(300)
+    ]
+    memory = open_gieok()
+    memory.index([notes({"t.jsonl": "\n".join(rows)})])
+    assert contents(memory, "PAY-4217")[0].startswith("PAY-4217 ")
+
+
 def test_10_an_empty_store_says_the_next_step(open_gieok: Open) -> None:
     answer = open_gieok().find("배포")
     assert answer.result.index == []
