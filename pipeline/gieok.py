@@ -39,6 +39,7 @@ from pipeline.retriever import Rankings, Retriever
 from pipeline.search import Search
 from pipeline.settings import Settings
 from pipeline.smart import Plan, Question, SmartSearch, narrowed, today, understand
+from pipeline.sources.walker import expanded
 from pipeline.version import VERSION
 
 
@@ -99,7 +100,7 @@ class Gieok:
         with self._lock:
             tally = index_paths(
                 self._store,
-                [Path(path).expanduser() for path in paths],
+                [expanded(Path(path)) for path in paths],
                 self._home.lock("store"),
                 wait=self.settings.store.busy_timeout,
                 max_file_bytes=self.settings.sources.max_file_bytes,

@@ -30,7 +30,10 @@ class Home:
         """Use or make the folder, private to the user. Raises StoreError."""
         if path is not None and not str(path):
             raise StoreError("The home folder has an empty name. Name one with --home, or leave the option out.")
-        folder = Path(path).expanduser() if path is not None else default_home()
+        try:
+            folder = Path(path).expanduser() if path is not None else default_home()
+        except RuntimeError as error:
+            raise StoreError(f"The folder {path} can't be used ({error}). Choose another with --home.") from error
         try:
             # Only what is new gets its mode: a folder that exists keeps the one its owner chose.
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

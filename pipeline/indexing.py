@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -111,6 +112,10 @@ class _Indexing:
             reason = error.strerror or type(error).__name__
             self._tally.failed.append(Failure(path=str(file.path), reason=f"can't be read ({reason})"))
             return
+        except Exception as error:  # a reader's mistake must not cost the other files
+            reason = f"can't be read: unexpected {type(error).__name__} ({error})"[:300]
+            self._tally.failed.append(Failure(path=str(file.path), reason=f"{reason}; please report it"))
+            return
         before = known or moved_from
         key = before.key if before else self._store.free_key(file.identity)
         source = Source(key=key, path=file.identity, root=file.root, label=file.label, fingerprint=mark)
@@ -144,7 +149,7 @@ class _Indexing:
     def _moved(self, mark: str) -> Source | None:
         """The source that was read from the same bytes and whose file is gone: this file is that one, moved."""
         for source in self._store.sources_like(mark):
-            if source.key not in self._keys and source.path not in self._seen and not Path(source.path).exists():
+            if source.key not in self._keys and source.path not in self._seen and not os.path.exists(source.path):  # noqa: PTH110 - never raises
                 return source
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -104,9 +105,10 @@ def index(
     """
     from pipeline.cli.bars import bars
     from pipeline.formatter import report_view
+    from pipeline.sources.walker import expanded
 
     chosen = common(ctx, home, config, no_color)
-    missing = [path for path in paths or () if not path.expanduser().exists()]
+    missing = [path for path in paths or () if not os.path.exists(expanded(path))]  # noqa: PTH110 - never raises
     with chosen.open() as memory, bars(color=not chosen.no_color) as on_progress:
         report = memory.index(paths or (), vectors=not no_vectors, on_progress=on_progress)
     chosen.show(report_view(report))

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec
 
 import typer
@@ -42,8 +43,7 @@ def _outcome(command: Callable[[], int]) -> int:
         complain("stopped; what was stored stays. `gieok index` resumes.")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough. Python flushes again at exit: into nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        into_nothing()  # the reader (`| head`) has seen enough
         return FOUND
     except GieokError as error:
         _trace()
@@ -51,9 +51,15 @@ def _outcome(command: Callable[[], int]) -> int:
         return FAILED
     except BaseException as error:  # the panics of tantivy are not Exceptions
         _trace()
-        complain(f"Error: unexpected {type(error).__name__}: {error}. For the traceback set GIEOK_DEBUG=1.")
+        said = f"{error}"[:300]
+        complain(f"Error: unexpected {type(error).__name__}: {said}. For the traceback set GIEOK_DEBUG=1.")
         return FAILED
     return code
+
+
+def into_nothing() -> None:
+    """Let what is still to be written to stdout vanish: Python flushes once more at exit, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(message: str) -> None:
@@ -68,6 +74,9 @@ def _trace() -> None:
 
 def speak_utf8() -> None:
     """Print UTF-8 whatever the locale says: Korean must not fail under `LANG=C`."""
+    # A closed stream (`>&-`) is None: nobody listens.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

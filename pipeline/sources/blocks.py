@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=|-)\1+[ \t]*$")
 # No heading by underline: lists, quotes, tables, rules, comments, and lines that are code by their indent.
 _NO_TITLE = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#{1,6}[ \t])|(?: {4}|\t)|\s*$")
@@ -82,7 +82,7 @@ def plain_title(heading: str) -> str:
 def _heading(line: str, following: Sequence[str], paragraph: Sequence[str]) -> Block | None:
     match = _ATX.match(line)
     if match:
-        return Block("heading", (line,), len(match[1]), plain_title(match[2] or ""))
+        return Block("heading", (line,), len(match[1]), plain_title(_without_closing(line[match.end() :])))
     # A rule under several lines is a rule: few writers mean all of them as a heading.
     if following and not paragraph and not _NO_TITLE.match(line):
         under = _UNDERLINE.match(following[0])
@@ -126,3 +126,10 @@ class _Closings:
                 return number + 1
         self._unclosed.add(key)
         return 0
+
+
+def _without_closing(title: str) -> str:
+    """The text of an ATX heading without the `##` that may close it. By hand: a pattern for it takes quadratic time."""
+    title = title.strip(" \t")
+    bare = title.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else title

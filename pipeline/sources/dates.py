@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime
 
@@ -11,6 +10,9 @@ EPOCH_SECONDS = 1e8
 
 EPOCH_MILLISECONDS = 1e11
 """Numbers from here on are milliseconds (1973): as seconds they would lie beyond the year 5138."""
+
+_LAST = 253_402_300_800_000
+"""Milliseconds at the end of the year 9999."""
 
 _DATE = re.compile(r"(\d{4})\s?[-./년]\s?(\d{1,2})\s?[-./월]\s?(\d{1,2})(?:\s?일)?\.?")
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
@@ -44,9 +46,11 @@ def date_in_name(label: str) -> datetime | None:
 
 
 def _from_number(value: float) -> datetime | None:
+    if not 0 <= value <= _LAST:  # NaN, too; beyond are integers that no float and no string takes
+        return None
     if isinstance(value, int) and (match := _COMPACT.fullmatch(str(value)[:9])):
         return _local(*map(int, match.groups()))
-    if not math.isfinite(value) or value < EPOCH_SECONDS:
+    if value < EPOCH_SECONDS:
         return None
     seconds = value / 1000 if value >= EPOCH_MILLISECONDS else value
     try:

@@ -14,7 +14,7 @@ MAX_CHARACTERS = 20_000
 
 _OPEN = re.compile(r"---[ \t]*\n")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_KEY_LINE = re.compile(r"(\w[\w .-]*?)[ \t]*:(?:[ \t]+(.*))?")
+_KEY_LINE = re.compile(r"(\w[\w.-]*(?: [\w.-]+)*)[ \t]*:(?:[ \t]+(.*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def split_front_matter(text: str) -> FrontMatter:
     head, body = text[opening.end() : closing.start()], text[closing.end() :].removeprefix("\n")
     try:
         data = yaml.load(head, _Loader)  # noqa: S506 - derives from SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except Exception as error:  # PyYAML's constructors raise whatever comes on odd tags: `!!int ""`, `!!bool foo`
         return FrontMatter(body, _by_line(head), (f"its front matter is not valid YAML ({_place(error)})",))
     if data is None:
         return FrontMatter(body)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from indexes.errors import SourceError
-from pipeline.sources.base import Reading, SourceText
+from pipeline.sources.base import Draft, Reading, SourceText
 from pipeline.sources.decode import decode, decode_head
 from pipeline.sources.registry import reader_for
 from pipeline.sources.walker import Found, too_large
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load(path: Path, *, max_bytes: int) -> bytes:
@@ -54,5 +60,23 @@ def parse(data: bytes, found: Found) -> Reading:
         modified = datetime.now(UTC)  # gone since it was read, or a date that no calendar has
     reader = reader_for(found.label, decode_head(data))
     reading = reader.read(SourceText(decoded.text, found.label, modified))
-    drafts = [draft for draft in reading.drafts if draft.content.strip()]
-    return Reading(drafts, (*decoded.notices, *reading.notices))
+    drafts = [_sound(draft) for draft in reading.drafts if draft.content.strip()]
+    return Reading(drafts, [_text(notice) for notice in (*decoded.notices, *reading.notices)])
+
+
+def _sound(draft: Draft) -> Draft:
+    """Without lone surrogates, which JSON and YAML escapes can make and nothing can store."""
+    return replace(draft, **{field.name: _text(getattr(draft, field.name)) for field in fields(draft)})
+
+
+def _text(value: Any) -> Any:
+    match value:
+        case str():
+            return _SURROGATE.sub("\ufffd", value)
+        case tuple():
+            return tuple(_text(item) for item in value)
+        case list():
+            return [_text(item) for item in value]
+        case Mapping():
+            return {_text(name): _text(item) for name, item in value.items()}
+    return value

@@ -165,6 +165,14 @@ def walk(paths: Sequence[Path], *, max_bytes: int) -> Walk:
     return Walk(paths, max_bytes)
 
 
+def expanded(path: Path) -> Path:
+    """`~` as the home folder; a path with an unknown user stays as it is, and is then found missing."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
 def identity_of(path: Path) -> str:
     """The real absolute path in NFC, so that one file has one identity however its path is spelled."""
     return _nfc(os.path.realpath(path))
