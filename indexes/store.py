@@ -118,6 +118,10 @@ class Store:
             )
         )
 
+    def memories_after(self, sequence: int) -> int:
+        """How many memories were added or changed after `sequence`: what an index at that step cannot find yet."""
+        return int(self._db.value("SELECT count(*) FROM memories WHERE sequence > ?", (sequence,)))
+
     # --- sources ---------------------------------------------------------------------------------
 
     def source(self, path: str) -> Source | None:
@@ -248,6 +252,13 @@ class Store:
                 (session, key),
             )
         )
+
+    def paths_of(self, rid: int) -> list[str]:
+        """Where the files lie that hold a memory."""
+        rows = self._db.rows(
+            "SELECT path FROM sources JOIN occurrences USING (source_id) WHERE rid = ? ORDER BY path", (rid,)
+        )
+        return [row[0] for row in rows]
 
     def passes(self, rid: int, where: Filter) -> bool:
         """Whether the memory in this row passes the filter."""

@@ -276,6 +276,7 @@ def _detail(detail: FullDetail, short: ShortId, zone: tzinfo | None) -> Iterator
     rows: Mapping[str, Sequence[str]] = {
         "session": [detail.session_id],
         "date": [f"{_local(detail.timestamp, zone):%Y-%m-%d %H:%M}"],
+        "from": detail.sources,
         "files": meta.files or [],
         "tools": meta.tools or [],
         "parent": [short(relations.parent_id)] if relations.parent_id else [],

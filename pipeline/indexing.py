@@ -77,7 +77,7 @@ class _Indexing:
         files = walk(paths, max_bytes=self._max_file_bytes)
         for item in files:
             if isinstance(item, Problem):
-                self._tally.failed.append(Failure(path=item.path, reason=item.reason))
+                self._tally.failed.append(Failure(path=item.path, reason=item.reason + self._kept(item.identity)))
                 self._unread.add(item.identity)
             else:
                 found.append(item)
@@ -178,6 +178,12 @@ class _Indexing:
         if gone:
             self._store.write([], removed=gone.values())
             self._tally.removed = len(gone)
+
+    def _kept(self, identity: str) -> str:
+        """What stays of a path that can't be read, and how to drop it if that is meant."""
+        kept = len(self._store.sources_under(identity)) if identity else 0
+        files = f"{kept:,} files" if kept > 1 else "file"
+        return f"; the {files} indexed from it stay (to drop what is gone, index the folder above)" if kept else ""
 
     def _hidden(self, path: str) -> bool:
         return path in self._unread or any(str(parent) in self._unread for parent in Path(path).parents)

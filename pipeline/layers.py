@@ -70,6 +70,7 @@ def detail(store: Store, memory: Memory) -> FullDetail:
         type=memory.type,
         timestamp=memory.timestamp,
         session_id=memory.session_id,
+        sources=store.paths_of(memory.rid),
         metadata=DetailMetadata(
             token_count=estimate_tokens(memory.content),
             has_code=bool(_CODE.search(memory.content)),

@@ -180,13 +180,13 @@ class Legs:
 
     def words_pending(self) -> int:
         """Changes that the words lack."""
-        return self._store.pending_after(self.words.sequence if self.words is not None else 0)
+        return self._store.memories_after(self.words.sequence if self.words is not None else 0)
 
     def vectors_pending(self) -> int:
         """Changes that the vectors lack; 0 when no model is set."""
         if self.embedder is None:
             return 0
-        return self._store.pending_after(self.vectors.sequence if self.vectors is not None else 0)
+        return self._store.memories_after(self.vectors.sequence if self.vectors is not None else 0)
 
 
 def _empty(folder: Path) -> None:

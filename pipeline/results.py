@@ -74,7 +74,7 @@ class Relations(Result):
 
 
 class FullDetail(Result):
-    """Layer 3: the whole memory."""
+    """Layer 3: the whole memory. `sources` are the files that hold it, for people: they are not in the JSON."""
 
     id: str
     content: str
@@ -83,6 +83,7 @@ class FullDetail(Result):
     session_id: str
     metadata: DetailMetadata
     relations: Relations
+    sources: list[str] = Field(default_factory=list, exclude=True)
 
 
 class LegacyHit(Result):

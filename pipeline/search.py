@@ -124,6 +124,11 @@ class Search:
             return f"Every hit scores below {min_score} (the best {found.hits[0][1]:.2f}).", "Lower --min-score"
         if not found.rankings.query and found.rankings.vectors is None:
             return f'"{shown(query)}" holds no letters or digits to look for.', "Use words"
+        if where:
+            return (
+                f'Nothing that passes the filter has to do with "{shown(query)}".',
+                "Leave out a filter, widen its dates, or try other words",
+            )
         return (
             f'Nothing here has to do with "{shown(query)}".',
             "Try other words, or the words that the text itself uses",

@@ -226,6 +226,31 @@ def test_an_empty_answer_tells_filter_from_score_from_nothing(open_gieok: Open, 
     assert "Nothing here" in (memory.find("쀍뛣 훩쮁").reason or "")
 
 
+def test_a_detail_names_its_file_outside_of_the_json(open_gieok: Open, folder: Path) -> None:
+    memory = open_gieok()
+    memory.index([folder])
+    (full,) = memory.get_details([memory.search_index("국수")[0].id])
+    assert full.sources == [str(folder / "turns.jsonl")]
+    assert "sources" not in full.to_json()
+
+
+def test_a_filter_that_hides_every_hit_is_named(open_gieok: Open, folder: Path) -> None:
+    memory = open_gieok()
+    memory.index([folder])
+    answer = memory.find("쀍뛣 훩쮁", filter=SearchFilter(session="s-1"))
+    assert "passes the filter" in (answer.reason or "")
+    assert "filter" in (answer.advice or "")
+
+
+def test_a_folder_that_is_gone_says_how_to_drop_it(open_gieok: Open, folder: Path) -> None:
+    memory = open_gieok()
+    memory.index([folder], vectors=False)
+    shutil.rmtree(folder)
+    (failure,) = memory.index([folder], vectors=False).failed
+    assert "the 3 files indexed from it stay" in failure.reason
+    assert memory.index([folder.parent], vectors=False).removed == 3
+
+
 def test_sessions_may_be_given_by_their_beginning(open_gieok: Open, folder: Path) -> None:
     memory = open_gieok()
     memory.index([folder])
