@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indexes.analyzer import WeightedQuery
-from indexes.legs import DenseLeg, LexicalLeg
+from indexes.legs import DenseLeg, Leg, LexicalLeg
 from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalEntry, LexicalRanking, VectorEntry
 
+L = TypeVar("L", bound=Leg)
 
-class HiddenWords:
-    """A word leg whose searches leave out `hidden`; words weigh as they do with them."""
 
-    def __init__(self, leg: LexicalLeg, hidden: Collection[int]) -> None:
+class _Hiding(Generic[L]):
+    """What both have in common."""
+
+    def __init__(self, leg: L, hidden: Collection[int]) -> None:
         self._leg = leg
         self._hidden = np.array(sorted(hidden), np.int64)
 
@@ -34,6 +37,10 @@ class HiddenWords:
     def close(self) -> None:
         """Close the leg."""
         self._leg.close()
+
+
+class HiddenWords(_Hiding[LexicalLeg]):
+    """A word leg whose searches leave out `hidden`; words weigh as they do with them."""
 
     def apply(self, entries: Iterable[LexicalEntry], removed: Iterable[int], sequence: int) -> None:
         """Apply to the leg."""
@@ -50,28 +57,8 @@ class HiddenWords:
         return self._leg.score(query, ids)
 
 
-class HiddenVectors:
+class HiddenVectors(_Hiding[DenseLeg]):
     """A vector leg whose searches leave out `hidden`; the background is that of all."""
-
-    def __init__(self, leg: DenseLeg, hidden: Collection[int]) -> None:
-        self._leg = leg
-        self._hidden = np.array(sorted(hidden), np.int64)
-
-    @property
-    def sequence(self) -> int:
-        """That of the leg."""
-        return self._leg.sequence
-
-    def __len__(self) -> int:
-        return len(self._leg) - len(self._hidden)
-
-    def refresh(self) -> None:
-        """Refresh the leg."""
-        self._leg.refresh()
-
-    def close(self) -> None:
-        """Close the leg."""
-        self._leg.close()
 
     def apply(self, entries: Sequence[VectorEntry], removed: Iterable[int], sequence: int) -> None:
         """Apply to the leg."""

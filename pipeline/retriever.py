@@ -134,9 +134,10 @@ class Retriever:
             runs.append(Run(words.ids, words.scores, self._fusion.words_weight))
         if vectors is not None:
             runs.append(Run(vectors.ids, vectors.scores, self._fusion.vectors_weight))
+        depth = self._fusion.depth
         if len(runs) == 1:  # a leg that is alone decides, even one that the settings give no weight
-            runs = [replace(runs[0], weight=1.0)]
-        return reciprocal_rank_fusion(runs, k=self._fusion.k, depth=self._fusion.depth)
+            runs, depth = [replace(runs[0], weight=1.0)], len(runs[0].ids)
+        return reciprocal_rank_fusion(runs, k=self._fusion.k, depth=depth)
 
     @property
     def order(self) -> str:

@@ -120,9 +120,9 @@ class Fusion(_Section):
     """
 
     order: Literal["evidence", "rrf"] = "evidence"
-    k: Annotated[float, Field(gt=0)] = 10
-    depth: Annotated[int, Field(ge=1, le=1000)] = 60
-    words_weight: Annotated[float, Field(ge=0)] = 0.5
+    k: Annotated[float, Field(gt=0)] = 3
+    depth: Annotated[int, Field(ge=1, le=1000)] = 20
+    words_weight: Annotated[float, Field(ge=0)] = 0.6
     vectors_weight: Annotated[float, Field(ge=0)] = 1.0
 
 

@@ -25,7 +25,7 @@ def line(kind: str, uuid: str, parent: str | None, content: JSON, **more: JSON) 
         "parentUuid": parent,
         "sessionId": SESSION,
         "isSidechain": False,
-        "cwd": "/home/dev/work/cli",
+        "cwd": "/home/dev/projects/cli",
         "gitBranch": "main",
         "timestamp": "2026-02-13T14:28:05.492Z",
         "message": {"role": kind, "id": f"msg-{uuid}", "content": content},
@@ -78,7 +78,7 @@ def test_a_turn() -> None:
     assert [draft.place for draft in reading.drafts] == ["u1", "a2", "call:t1", "a4"]
     assert [draft.parent for draft in reading.drafts] == [None, "u1", "a2", "call:t1"]
     assert (prompt.session_id, prompt.namespace, prompt.project) == (SESSION, SESSION, "cli")
-    assert prompt.metadata == {"cwd": "/home/dev/work/cli", "git_branch": "main"}
+    assert prompt.metadata == {"cwd": "/home/dev/projects/cli", "git_branch": "main"}
     assert response.timestamp == datetime(2026, 2, 13, 14, 28, 7, tzinfo=UTC)
     assert (tool.files, tool.tools, tool.title) == (("/src/db.py",), ("Read",), "Read: /src/db.py")
     assert answer.files == ()
