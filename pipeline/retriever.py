@@ -95,9 +95,13 @@ class Retriever:
                     vectors = vector_leg.search(vector, depth, where)
             except EmbedderError as error:
                 notices.append(f"Searched by words only: {error}")
-        found = [ranking.ids for ranking in (words, vectors) if ranking is not None]
-        depths = [max(depth, self._fusion.depth) for depth in (WORDS_DEPTH, VECTORS_DEPTH)]
-        rids = np.unique(np.concatenate([ids[:depth] for ids, depth in zip(found, depths, strict=False)] or [_NONE]))
+        alone = words is None or vectors is None  # then all that it found are hits
+        found = [
+            ranking.ids if alone else ranking.ids[: max(many, self._fusion.depth)]
+            for ranking, many in ((words, WORDS_DEPTH), (vectors, VECTORS_DEPTH))
+            if ranking is not None
+        ]
+        rids = np.unique(np.concatenate(found or [_NONE]))
         bm25 = coverage = np.zeros(len(rids), np.float32)
         if word_leg is not None and words is not None:
             with _blaming("words"):

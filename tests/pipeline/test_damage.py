@@ -162,3 +162,12 @@ def test_a_phrase_of_every_memory_is_found_without_vectors(open_gieok: Open, not
     memory.index([notes({f"{n}.md": f"정산 배포 모듈 {n}" for n in range(30)})], vectors=False)
     assert len(memory.search_index("정산 배포")) == 10
     assert memory.search_index("쀍뛣 훩쮁") == []
+
+
+@pytest.mark.parametrize("settings", [{"embedder": {"model": "none"}}, {"fusion": {"order": "rrf", "depth": 200}}, {}])
+def test_many_hits_may_be_asked_for(open_gieok: Open, notes: Notes, settings: dict[str, object]) -> None:
+    memory = open_gieok(**settings)
+    memory.index([notes({f"{n}.md": f"배포 메모 {n}" for n in range(150)})], vectors=bool(settings.get("fusion")))
+    hits = memory.search_index("배포 메모", top_k=150)
+    assert len(hits) == 150
+    assert len({hit.id for hit in hits}) == 150
