@@ -29,8 +29,11 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Each run is saved in .benchmarks; from the second on it is compared with the first one, the baseline.
+BASELINE = $(firstword $(sort $(wildcard .benchmarks/*/*.json)))
 bench: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/benchmarks --benchmark-only
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-autosave \
+	  $(if $(BASELINE),--benchmark-compare=$(firstword $(subst _, ,$(notdir $(BASELINE)))))
 
 clean:
-	rm -rf $(VENV) .demo .eval
+	rm -rf $(VENV) .demo .eval .benchmarks
