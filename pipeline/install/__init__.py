@@ -1,0 +1,1 @@
+"""Make gieok known to the agents that people use: registered in Claude Code, as a plugin, or as text to paste."""
