@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench torture clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,10 @@ BASELINE = $(firstword $(sort $(wildcard .benchmarks/*/*.json)))
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-autosave \
 	  $(if $(BASELINE),--benchmark-compare=$(firstword $(subst _, ,$(notdir $(BASELINE)))))
+
+# Kills writers by the hundred, at random and at every step, and runs ten processes on one home for five minutes.
+torture: $(VENV)/.dev
+	GIEOK_TORTURE=600 $(BIN)/python -m pytest tests/torture -s
 
 clean:
 	rm -rf $(VENV) .demo .eval .benchmarks

@@ -67,6 +67,7 @@ def row(document: Document) -> dict[str, object]:
     kind = metadata.pop("type", None)
     session = metadata.pop("session_id", None) or metadata.pop("session", None)
     timestamp = metadata.pop("timestamp", None)
+    files = metadata.pop("files", None)
     known = isinstance(kind, str) and kind in MEMORY_TYPES
     if kind is not None and not known:
         metadata["kind"] = kind
@@ -77,7 +78,8 @@ def row(document: Document) -> dict[str, object]:
         "type": kind if known else "insight",
         "metadata": metadata,
     }
-    return entry | ({"session": session} if session else {}) | ({"timestamp": timestamp} if timestamp else {})
+    named = {"session": session, "timestamp": timestamp, "files": files}
+    return entry | {name: value for name, value in named.items() if value}
 
 
 def rows_text(documents: Iterable[Document]) -> str:

@@ -28,8 +28,8 @@ EACH_SET = 300.0
 """Weight of a set: its queries count as so many, however many it has."""
 PENALTY = 1.0
 """Of squared weights, features scaled to deviation 1: next to nothing beside thousands of queries."""
-GRID = tuple(step / 100 for step in range(55, 96, 2))
-"""Thresholds of p that are tried for each anchor."""
+GRID = tuple(step / 200 for step in range(110, 193))
+"""Thresholds of p that are tried for each anchor: .55 to .96."""
 EXPANDS, MOST_FALSE = 0.85, 0.03
 """From this anchor on details are opened by themselves: at most so many of the queries without an answer (knock-outs,
 off-topic, nonsense) may reach it, certified as well."""

@@ -13,6 +13,7 @@ import numpy as np
 from eval.corpus import IndexedSet
 from eval.schema import Progressive, Side, TokenRow
 from eval.tokens import count_tokens
+from pipeline.markdown import details_markdown, search_markdown
 from pipeline.results import SearchIndexItem
 
 # Reading in layers needs two tools more than a search that returns everything. Until the product publishes its own
@@ -21,8 +22,14 @@ LAYER_TOOLS = json.dumps(
     [
         {
             "name": "show",
-            "description": "Read memories in full, by the ids that a search lists.",
-            "inputSchema": {"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "string"}}}},
+            "description": "Read memories by the ids that a search lists; with a query, the part that matches it.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "ids": {"type": "array", "items": {"type": "string"}},
+                    "query": {"type": "string"},
+                },
+            },
         },
         {
             "name": "timeline",
@@ -66,7 +73,8 @@ class Reading:
     """One query at one k, in exact tokens.
 
     `contents` are the whole texts of the hits, as legacy gives them; `details` and `calls` what opening costs, in the
-    order of opening, and `hits` whether that memory is relevant. `relevant` counts the relevant memories of the query.
+    order of opening, and `hits` whether that memory is relevant. A memory that its line in the index gives whole is not
+    opened: it costs nothing more. `relevant` counts the relevant memories of the query.
     """
 
     k: int
@@ -104,25 +112,30 @@ def read(here: IndexedSet, ks: Sequence[int], strategy: Strategy) -> dict[int, l
 def _reading(here: IndexedSet, query: str, qrels: Mapping[str, int], k: int, strategy: Strategy) -> Reading:
     if not query.strip():
         return Reading(k, 0, (), (), (), (), len(qrels))
-    answer = here.gieok.find(query, layer=1, top_k=k)
+    gieok = here.gieok
+    answer = gieok.find(query, layer=1, top_k=k)
     order = list(strategy.order(answer.result.index))
-    texts = here.gieok.get_details(order) if order else []
+    texts = gieok.get_details(order) if order else []
+    parts = gieok.get_details(order, query) if order else []
+    whole = {item.id for item in answer.result.index if item.whole}
     documents = here.keys_of(order)
-    hints = [*answer.notices, *(text for text in (answer.reason, answer.advice) if text)]
     return Reading(
         k=k,
-        index=count_tokens(answer.result.to_json()) + sum(_tokens(hint) for hint in hints),
+        index=count_tokens(search_markdown(answer, gieok.short_id)),
         contents=tuple(_tokens(detail.content) for detail in texts),
-        details=tuple(_tokens(detail.to_json()) for detail in texts),
-        calls=tuple(count_tokens(call(memory_id)) for memory_id in order),
+        details=tuple(0 if part.id in whole else _tokens(details_markdown([part], gieok.short_id)) for part in parts),
+        calls=tuple(
+            0 if memory_id in whole else count_tokens(call(gieok.short_id(memory_id), query)) for memory_id in order
+        ),
         hits=tuple(document in qrels for document in documents),
         relevant=len(qrels),
     )
 
 
-def call(memory_id: str) -> str:
-    """What an agent writes to open one detail."""
-    return json.dumps({"name": "show", "arguments": {"ids": [memory_id]}}, separators=(",", ":"))
+def call(memory_id: str, query: str) -> str:
+    """What an agent writes to open the part of one detail that matches its query."""
+    arguments = {"ids": [memory_id], "query": query}
+    return json.dumps({"name": "show", "arguments": arguments}, separators=(",", ":"), ensure_ascii=False)
 
 
 @cache

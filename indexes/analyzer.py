@@ -3,7 +3,8 @@
 A document yields two streams. `body` (field `t`) holds, for each run of syllables (Hangul, Han, kana), its overlapping
 pairs and single syllables, and a pair `X~Y` across a single space; for each other word the word in lower case, its
 light English stem, the parts of an identifier, and the whole of a compound such as `PAY-4821` or `src/app/main.py`.
-`initial` (field `i`) holds the first two syllables of each syllabic word.
+`initial` (field `i`) holds the first two syllables of each syllabic word. A third field, `n`, takes body tokens of the
+neighbours of a turn (see `indexes.turns`).
 
 So no dictionary is needed: 인증 is found inside 회원인증모듈, and 주문 상세 finds 주문상세내역. What a dictionary would
 know is put into the weights of the query instead, where a mistake costs a little and loses nothing.
@@ -23,12 +24,13 @@ from typing import Final, Literal, TypeAlias
 from indexes.english import STOP_WORDS, join_contractions, light_stem
 from indexes.korean import is_filler, stem_length
 
-ANALYZER_VERSION = "1"
-"""Raised whenever the same text would give other tokens: indexes of another version are refused."""
+ANALYZER_VERSION = "2"
+"""Raised whenever the same memory would give other tokens: indexes of another version are refused."""
 
 BODY: Final = "t"
 INITIAL: Final = "i"
-Field: TypeAlias = Literal["t", "i"]
+NEAR: Final = "n"
+Field: TypeAlias = Literal["t", "i", "n"]
 ACROSS: Final = "~"
 """Joins two syllables across a space. Words and compounds never contain it."""
 

@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 from indexes.errors import EmbedderError, IndexCorruptError, IndexMismatchError
 from indexes.facets import facet_key
 from indexes.manifest import LOCK_SECONDS, REPAIR, Manifest, open_manifest, write_lock
+from indexes.passages import PASSAGES_VERSION
 from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, VectorEntry
-from indexes.vectorfile import ENTRY, GENERATION, Rows, append_rows, drop_other_generations, map_rows
+from indexes.vectorfile import (
+    ENTRY,
+    GENERATION,
+    NAMES,
+    Rows,
+    append_rows,
+    check_sums,
+    drop_other_generations,
+    map_rows,
+)
 
 FORMAT = 1
 """Raised whenever the files of `vectorfile` change."""
@@ -44,7 +54,14 @@ class FlatDense:
     """
 
     def __init__(
-        self, folder: Path, *, store_id: str, model: str, dimensions: int, lock_seconds: float = LOCK_SECONDS
+        self,
+        folder: Path,
+        *,
+        store_id: str,
+        model: str,
+        dimensions: int,
+        lock_seconds: float = LOCK_SECONDS,
+        read_only: bool = False,
     ) -> None:
         self._folder = folder
         self._lock_seconds = lock_seconds
@@ -53,9 +70,10 @@ class FlatDense:
             "store": store_id,
             "model": model,
             "dimensions": dimensions,
+            "passages": PASSAGES_VERSION,
         }
         self._dimensions = dimensions
-        self._view = self._load(open_manifest(folder, self._identity))
+        self._view = self._load(open_manifest(folder, self._identity, read_only=read_only))
 
     @property
     def sequence(self) -> int:
@@ -100,6 +118,11 @@ class FlatDense:
             Manifest(sequence, self._identity, counts).write(self._folder)
             drop_other_generations(self._folder, counts[GENERATION])
             self.refresh()
+
+    def verify(self) -> None:
+        """Read all files and compare them with their checksums. Raises IndexCorruptError."""
+        self.refresh()
+        check_sums(self._folder, self._view.manifest.counts, self._dimensions, NAMES)
 
     def search(self, vector: Floats, depth: int, where: Filter = NO_FILTER) -> DenseRanking:
         """The best `depth` memories by the cosine of their best passage; `vector` (d,) has unit length."""

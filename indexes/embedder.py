@@ -1,7 +1,7 @@
 """Text to unit vectors: the bundled model, or any other that fastembed knows.
 
-The bundled model comes with the package and never touches the network. Importing this module is cheap: fastembed and
-ONNX Runtime are imported, and the model is loaded, when the first text is embedded.
+The bundled model comes with the package and never touches the network. Importing this module is cheap: ONNX Runtime
+(and fastembed, for another model) is imported, and the model is loaded, when the first text is embedded.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from indexes.types import Floats
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
+    from indexes.bundled import BundledModel
+
 BUNDLED_MODEL: Final = "e5-small-ko-en"
 _MODELS: Final = Path(__file__).parent / "models"
 CENTRE_FILE: Final = "centre.npy"
@@ -48,8 +50,6 @@ _QUERY, _PASSAGE = "query: ", "passage: "
 # Tokenizers read these as control tokens wherever they stand. A space makes them text; nothing else changes.
 _CONTROL = re.compile(r"<(?=/?(?:s|pad|unk|mask)>)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-_registering = threading.Lock()
 
 
 def _without_telemetry() -> None:
@@ -117,7 +117,7 @@ class FastEmbedder:
         self._centre: Centre | None = None
         self._prefixed = _E5.search(model) is not None
         self._lock = threading.Lock()
-        self._engine: TextEmbedding | None = None
+        self._engine: TextEmbedding | BundledModel | None = None
         self._failure: tuple[float, EmbedderError] | None = None
         self._identity: tuple[str, int] | None = None
         self._queries: LRU[str, Floats] = LRU(QUERY_CACHE)
@@ -164,7 +164,7 @@ class FastEmbedder:
                 on_done(len(batch))
         return vectors
 
-    def _run(self, engine: TextEmbedding, texts: list[str], embed: Callable[..., Any]) -> Floats:
+    def _run(self, engine: TextEmbedding | BundledModel, texts: list[str], embed: Callable[..., Any]) -> Floats:
         try:
             vectors = np.asarray(list(embed(texts, batch_size=len(texts))), np.float32)
         except Exception as error:  # whatever ONNX Runtime or the tokenizer raise: their classes are private
@@ -192,7 +192,7 @@ class FastEmbedder:
                 self._identity = f"{found['model']}@{origin}/{found['model_file']}", int(found["dim"])
         return self._identity
 
-    def _load(self) -> TextEmbedding:
+    def _load(self) -> TextEmbedding | BundledModel:
         with self._lock:
             if self._engine is not None:
                 return self._engine
@@ -248,25 +248,11 @@ def _bundled_config() -> dict[str, Any]:
     return config
 
 
-def _load_bundled(threads: int | None) -> TextEmbedding:
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import ModelSource, PoolingType
-
-    config = _bundled_config()
-    # The name in fastembed's registry carries the fingerprint, so that it can't meet another package's model.
-    registered = f"gieok/{BUNDLED_MODEL}@{config['fingerprint'][:12]}"
+def _load_bundled(threads: int | None) -> BundledModel:
     try:
-        with _registering:  # registering a name twice raises
-            if registered not in {known["model"] for known in TextEmbedding.list_supported_models()}:
-                TextEmbedding.add_custom_model(
-                    model=registered,
-                    pooling=PoolingType.DISABLED,  # the graph pools and normalises
-                    normalization=False,
-                    sources=ModelSource(hf=registered),  # required, never asked: the path below is used instead
-                    dim=int(config["hidden_size"]),
-                    model_file="model.onnx",
-                )
-        return TextEmbedding(registered, threads=threads, specific_model_path=str(_MODELS / BUNDLED_MODEL))
+        from indexes.bundled import BundledModel
+
+        return BundledModel(_MODELS / BUNDLED_MODEL, threads)
     except Exception as error:  # ONNX Runtime's classes are private
         raise EmbedderError(
             f"The bundled model in {_MODELS / BUNDLED_MODEL} can't be loaded ({error}). Reinstall gieok; "

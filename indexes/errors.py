@@ -8,12 +8,15 @@
     ├── SourceError             a file or folder that cannot be read; the others go on
     ├── StoreError              the store itself
     │   ├── StoreBusyError      another process holds the write lock for too long
+    │   ├── NoStoreError        there is none at this place, and reading makes none
     │   ├── StoreCorruptError   SQLite says that the file is damaged
     │   └── StoreVersionError   written by a newer gieok
     ├── IndexError_             a derived index: words or vectors
     │   ├── IndexMismatchError  built with another analyzer, model or schema
     │   └── IndexCorruptError   its files are damaged; the store can rebuild them
     ├── EmbedderError           the embedding model can't be loaded or run; word search goes on
+    ├── DiaryError              a diary entry can't be written; carries its text, so that nothing is lost
+    ├── HostError               an agent's own file (its settings) can't be read, or not be changed safely
     └── MissingExtraError       an optional package is needed; carries the install command
 
 Exit codes of the command line follow the tree: every GieokError ends in 2.
@@ -66,6 +69,10 @@ class StoreBusyError(StoreError):
     """Another process has been writing for longer than we wait."""
 
 
+class NoStoreError(StoreError):
+    """There is no store at the place that was named; it may be mistyped."""
+
+
 class StoreCorruptError(StoreError):
     """SQLite reports a damaged file."""
 
@@ -88,6 +95,18 @@ class IndexCorruptError(IndexError_):
 
 class EmbedderError(GieokError):
     """The embedding model cannot be loaded or run. Word search is not concerned."""
+
+
+class DiaryError(GieokError):
+    """A diary entry can't be written. `text` is what its file would have held, if there was anything to write."""
+
+    def __init__(self, message: str, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class HostError(GieokError):
+    """A file of another program, such as an agent's settings, can't be read or safely changed: it is as it was."""
 
 
 class MissingExtraError(GieokError):

@@ -6,6 +6,7 @@ Text never reaches a query parser: the analyzer makes the tokens, and tantivy se
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -15,19 +16,22 @@ import numpy as np
 import tantivy
 from tantivy import Occur, Query
 
-from indexes.analyzer import ANALYZER_VERSION, BODY, INITIAL, WeightedQuery, WeightedToken
+from indexes.analyzer import ANALYZER_VERSION, BODY, INITIAL, NEAR, WeightedQuery, WeightedToken
 from indexes.errors import IndexCorruptError, StoreBusyError
 from indexes.facets import facet_key
-from indexes.manifest import LOCK_SECONDS, REPAIR, Manifest, open_manifest, unwritable, write_lock
+from indexes.manifest import LOCK, LOCK_SECONDS, REPAIR, Manifest, open_manifest, unwritable, write_lock
 from indexes.types import NO_FILTER, Filter, Ids, LexicalEntry, LexicalRanking
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the schema below changes."""
 
 _RID, _TIME, _FACETS = "rid", "ts", "f"
 _EVERY = "*"
 """A token that each document carries: its document frequency is the total that tantivy's own idf uses, which counts
 deleted documents until they are merged away (`num_docs` does not)."""
+
+_LENT = 1 / 3
+"""Weight of a word that a turn has from its neighbours beside one of its own, also as coverage: the design's figure."""
 
 _K1 = 1.2
 """tantivy's BM25 constant; it offers no way to set it."""
@@ -47,18 +51,26 @@ class TantivyLexical:
 
     Opening raises IndexMismatchError when the folder belongs to another store or analyzer, and IndexCorruptError when
     its files are damaged; both name the command that repairs it. Reading takes no lock; writers queue on one for
-    `lock_seconds`, then StoreBusyError.
+    `lock_seconds`, then StoreBusyError. `read_only` works in a folder that can't be written.
     """
 
-    def __init__(self, folder: Path, *, store_id: str, lock_seconds: float = LOCK_SECONDS) -> None:
+    def __init__(
+        self, folder: Path, *, store_id: str, lock_seconds: float = LOCK_SECONDS, read_only: bool = False
+    ) -> None:
         self._folder = folder
+        self._mirror: tempfile.TemporaryDirectory[str] | None = None
         self._lock_seconds = lock_seconds
         self._identity: dict[str, str | int] = {"format": FORMAT, "store": store_id, "analyzer": ANALYZER_VERSION}
         self._schema = _schema()
-        self._manifest = open_manifest(folder, self._identity)
-        with self._reading():
-            self._index = self._open()
-            self._searcher = self._index.searcher()
+        self._manifest = open_manifest(folder, self._identity, read_only=read_only)
+        try:
+            self._mirror = _mirror(folder) if read_only else None
+            with self._reading():
+                self._index = self._open()
+                self._searcher = self._index.searcher()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def sequence(self) -> int:
@@ -85,6 +97,8 @@ class TantivyLexical:
         """Release files and locks. Using the leg afterwards is an error, closing it again is not."""
         for name in ("_searcher", "_index"):
             self.__dict__.pop(name, None)
+        if self._mirror is not None:
+            self._mirror.cleanup()
 
     def apply(self, entries: Iterable[LexicalEntry], removed: Iterable[int], sequence: int) -> None:
         """Add or replace `entries`, drop the rids in `removed`, and remember `sequence`; durable on return.
@@ -140,6 +154,8 @@ class TantivyLexical:
             return _ranking(wanted, scores, self._coverage(terms, wanted), terms.ceiling)
 
     def _open(self) -> tantivy.Index:
+        if self._mirror is not None:
+            return tantivy.Index.open(self._mirror.name)
         if tantivy.Index.exists(str(self._folder)):
             return tantivy.Index.open(str(self._folder))
         with write_lock(self._folder, self._lock_seconds):
@@ -217,20 +233,26 @@ class _Terms:
         ]
         worth.sort(key=lambda pair: -pair[0])
         self._worth = worth[:_MOST_TOKENS]
-        self.ceiling = sum(value for value, _ in self._worth) * (_K1 + 1)
+        self._lent = [
+            (value * _LENT, WeightedToken(NEAR, token.text, token.weight * _LENT))
+            for value, token in self._worth
+            if token.covers and searcher.doc_freq(NEAR, token.text)
+        ]
+        self.ceiling = sum(value for value, _ in (*self._worth, *self._lent)) * (_K1 + 1)
 
     def __bool__(self) -> bool:
         return bool(self._worth)
 
     def scoring(self, conditions: Sequence[Query]) -> Query:
         """BM25 of documents that meet all `conditions`."""
-        return self._query(((Query.boost_query(self._term(t), t.weight)) for _, t in self._worth), conditions)
+        tokens = (token for _, token in (*self._worth, *self._lent))
+        return self._query((Query.boost_query(self._term(token), token.weight) for token in tokens), conditions)
 
     def covering(self, conditions: Sequence[Query]) -> Query:
-        """Scores that are the idf-weighted part of the query, 0..1, that a document holds."""
+        """Scores that are the idf-weighted part of the query that a document holds; above 1 with what it is lent."""
         covers = [(value, token) for value, token in self._worth if token.covers]
         whole = sum(value for value, _ in covers)
-        parts = (Query.const_score_query(self._term(token), value / whole) for value, token in covers)
+        parts = (Query.const_score_query(self._term(token), value / whole) for value, token in (*covers, *self._lent))
         return self._query(parts, conditions)
 
     def _term(self, token: WeightedToken) -> Query:
@@ -241,6 +263,15 @@ class _Terms:
         either = Query.boolean_query([(Occur.Should, part) for part in parts])
         required = [(Occur.Must, Query.const_score_query(condition, 0.0)) for condition in conditions]
         return Query.boolean_query([(Occur.Must, either), *required])
+
+
+def _mirror(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder of links to the files of an index: tantivy can't even read without writing a lock file beside them."""
+    mirror = tempfile.TemporaryDirectory(prefix="gieok-words-")
+    for file in folder.iterdir():
+        if file.is_file() and file.name != LOCK and file.suffix != ".lock":
+            (Path(mirror.name) / file.name).symlink_to(file.resolve())
+    return mirror
 
 
 def _from_tantivy(error: BaseException) -> bool:
@@ -255,6 +286,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field(_FACETS, tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field(BODY, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field(INITIAL, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field(NEAR, tokenizer_name="whitespace", index_option="freq")
     return builder.build()
 
 
@@ -266,6 +298,8 @@ def _document(entry: LexicalEntry) -> tantivy.Document:
     document.add_text(_FACETS, " ".join(chain((_EVERY,), map(_facet_token, entry.facets))))
     document.add_text(BODY, " ".join(entry.body))
     document.add_text(INITIAL, " ".join(entry.initial))
+    if entry.near:
+        document.add_text(NEAR, " ".join(entry.near))
     return document
 
 

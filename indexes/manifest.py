@@ -74,13 +74,15 @@ class Manifest:
                 )
 
 
-def open_manifest(folder: Path, identity: Mapping[str, str | int]) -> Manifest:
+def open_manifest(folder: Path, identity: Mapping[str, str | int], *, read_only: bool = False) -> Manifest:
     """The manifest of the index in `folder`, made (sequence 0) if the folder holds no index yet.
 
     Raises IndexMismatchError for an index built with another `identity`, IndexCorruptError for a damaged one and
-    StoreBusyError if a writer holds the folder for too long.
+    StoreBusyError if a writer holds the folder for too long; with `read_only`, IndexError_ where there is none.
     """
     found = Manifest.read(folder)
+    if found is None and read_only:
+        raise IndexError_(f"There is no index in {folder}, and none can be made where nothing can be written.")
     if found is None:
         try:
             folder.mkdir(parents=True, exist_ok=True)

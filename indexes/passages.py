@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from indexes.tokens import estimate_tokens
 
-PASSAGES_VERSION: Final = 1
+PASSAGES_VERSION: Final = 2
 """Raised whenever the same content would give other passages or texts: vectors are then made again."""
 PASSAGE_TOKENS: Final = 400
 """Estimated tokens of a passage. `docs/model.md` has the measurement; the model reads 512 of its own tokens."""

@@ -12,9 +12,21 @@ from indexes.types import Filter, Memory
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-SEARCHED = ("content", "title", "type", "timestamp_ms", "session_id", "project", "team_id", "task_id", "tags")
+SEARCHED = (
+    "content",
+    "title",
+    "type",
+    "timestamp_ms",
+    "session_id",
+    "project",
+    "team_id",
+    "task_id",
+    "tags",
+    "files",
+    "metadata",
+)
 """Columns that the derived indexes read: a change in one of them is a change for the indexes."""
-KEPT = ("position", "parent_id", "files", "tools", "metadata")
+KEPT = ("position", "parent_id", "tools")
 """Columns that only the store reads."""
 COLUMNS = ("id", *SEARCHED, *KEPT)
 SELECTED = "rid, " + ", ".join(COLUMNS)
@@ -42,8 +54,8 @@ def to_row(memory: Memory) -> tuple[Any, ...]:
     """The values of COLUMNS."""
     return (
         memory.id, memory.content, memory.title, memory.type, to_ms(memory.timestamp), memory.session_id,
-        memory.project, memory.team_id, memory.task_id, _json(memory.tags), memory.position, memory.parent_id,
-        _json(memory.files), _json(memory.tools), _json(dict(memory.metadata)),
+        memory.project, memory.team_id, memory.task_id, _json(memory.tags), _json(memory.files),
+        _json(dict(memory.metadata)), memory.position, memory.parent_id, _json(memory.tools),
     )  # fmt: skip
 
 
@@ -70,11 +82,11 @@ def _from_row(row: Sequence[Any]) -> Memory:
         team,
         task,
         tags,
+        files,
+        meta,
         position,
         parent,
-        files,
         tools,
-        meta,
     ) = row
     return Memory(
         rid=rid, id=id_, content=content, title=title, type=type_, timestamp=from_ms(ms), session_id=session,

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+FORGOTTEN: tuple[str, ...] = (
+    # What shall not come back: names of memories and sources, and what their text was (a keyed digest), never the text.
+    # IF NOT EXISTS: development versions added it to stores of schema 1.
+    """CREATE TABLE IF NOT EXISTS forgotten (
+        name TEXT PRIMARY KEY,
+        mark TEXT NOT NULL,
+        batch INTEGER NOT NULL,
+        forgotten_ms INTEGER NOT NULL
+    ) WITHOUT ROWID""",
+)
+"""What schema 2 adds to schema 1."""
 
 SCHEMA: tuple[str, ...] = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -56,4 +68,5 @@ SCHEMA: tuple[str, ...] = (
     ) WITHOUT ROWID""",
     "CREATE INDEX tags_rid ON tags (rid)",
     "CREATE TABLE removals (sequence INTEGER PRIMARY KEY, rid INTEGER NOT NULL)",
+    *FORGOTTEN,
 )

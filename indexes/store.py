@@ -15,10 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from indexes.database import RESTORE, Database
 from indexes.errors import AmbiguousIdError, StoreCorruptError, UnknownIdError
 from indexes.rows import COLUMNS, KEPT, SEARCHED, SELECTED, from_row, to_ms, to_row, where_sql
+from indexes.turns import TURN_SQL
 from indexes.types import Filter, Memory
 
 ID_PREFIX = "mem_"
@@ -66,13 +68,14 @@ class Counts:
 class Store:
     """One open store. Any number of processes may have their own; one is not for two threads at once."""
 
-    def __init__(self, path: Path, *, busy_timeout: float = 30.0) -> None:
+    def __init__(self, path: Path, *, busy_timeout: float = 30.0, read_only: bool = False) -> None:
         """Open or create the store in the file `path`, whose folder must exist.
 
-        `busy_timeout` is how many seconds a write waits for another process before StoreBusyError.
+        `busy_timeout` is how many seconds a write waits for another process before StoreBusyError. `read_only` opens
+        what is there, also where nothing can be written; every write then raises StoreError.
         """
         self.path = path
-        self._db = Database(path, busy_timeout=busy_timeout)
+        self._db = Database(path, busy_timeout=busy_timeout, read_only=read_only)
         self.store_id = self._identity()
         """A random name given at creation, by which derived indexes of another store are recognised."""
 
@@ -127,6 +130,15 @@ class Store:
     def source(self, path: str) -> Source | None:
         """The source that lies at `path`."""
         return next(iter(self._sources("WHERE path = ?", (path,))), None)
+
+    def ids_at(self, path: str) -> list[str]:
+        """The ids of the memories that the file at `path` holds, in the order of the file."""
+        rows = self._db.rows(
+            "SELECT id FROM memories JOIN occurrences USING (rid) JOIN sources USING (source_id)"
+            " WHERE path = ? ORDER BY position, rid",
+            (path,),
+        )
+        return [row[0] for row in rows]
 
     def sources_under(self, root: str) -> list[Source]:
         """All sources at `root` or below it, in order of path."""
@@ -278,21 +290,52 @@ class Store:
         return Counts(sum(by_type.values()), sources, sessions, by_type)
 
 
+class _Place(NamedTuple):
+    """Where a memory stands, or stood, in its session."""
+
+    session: str
+    ms: int
+    position: int
+    rid: int
+
+
+_HERE = "SELECT rid FROM memories WHERE session_id = :session AND (timestamp_ms, position, rid)"
+_BEFORE = f"{_HERE} < (:ms, :position, :rid) ORDER BY timestamp_ms DESC, position DESC, rid DESC LIMIT 1"
+_AFTER = f"{_HERE} > (:ms, :position, :rid) ORDER BY timestamp_ms, position, rid LIMIT 1"
+
+
 class _ChangeSet:
     """The writes of one transaction, each with its number of the change sequence."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._sequence = int(db.execute("SELECT value FROM meta WHERE key = 'sequence'").fetchone()[0])
+        self._began = self._sequence = int(db.execute("SELECT value FROM meta WHERE key = 'sequence'").fetchone()[0])
+        self._touched: list[_Place] = []
         self._now = to_ms(datetime.now(UTC))
 
     def finish(self) -> None:
         """Store the sequence. One extra step, so that a write of unsearched columns shows as a change, too."""
+        self._renew_neighbours()
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'sequence'", (self._next(),))
 
     def _next(self) -> int:
         self._sequence += 1
         return self._sequence
+
+    def _renew_neighbours(self) -> None:
+        """Give turns a new number whose neighbours came, went or changed: the indexes read those with them."""
+        for place in self._touched:
+            for beside in (_BEFORE, _AFTER):
+                self._db.execute(
+                    f"UPDATE memories SET sequence = :next, text_sequence = :next WHERE {TURN_SQL}"
+                    f" AND sequence <= :began AND rid = ({beside})",
+                    {**place._asdict(), "next": self._sequence + 1, "began": self._began},
+                )
+                self._sequence += self._db.execute("SELECT changes()").fetchone()[0]
+
+    def _touch(self, rid: int) -> None:
+        where = "SELECT session_id, timestamp_ms, position, rid FROM memories WHERE rid = ?"
+        self._touched += (_Place(*row) for row in self._db.execute(where, (rid,)))
 
     def replace(self, source: Source, memories: Sequence[Memory]) -> None:
         stale = "SELECT source_id FROM sources WHERE path = ? AND key <> ?"
@@ -338,19 +381,24 @@ class _ChangeSet:
             ).lastrowid
             assert rid is not None  # noqa: S101 - sqlite3's type allows None only before an INSERT
             self._tag(rid, memory.tags)
+            self._touch(rid)
             return rid
         rid = int(found[0])
         before, after = found[2:], values[1:]
         if before == after:
             return rid
         changes = dict(zip(SEARCHED + KEPT, after, strict=True))
-        if before[: len(SEARCHED)] != after[: len(SEARCHED)]:
+        searched = before[: len(SEARCHED)] != after[: len(SEARCHED)]
+        if searched:
+            self._touch(rid)
             changes["sequence"] = self._next()
             self._tag(rid, memory.tags)
             if before[:2] != after[:2]:  # content, title
                 changes["text_sequence"] = changes["sequence"]
         assignments = ", ".join(f"{name} = ?" for name in changes)
         self._db.execute(f"UPDATE memories SET {assignments} WHERE rid = ?", (*changes.values(), rid))
+        if searched:
+            self._touch(rid)
         return rid
 
     def _tag(self, rid: int, tags: Iterable[str]) -> None:
@@ -361,5 +409,6 @@ class _ChangeSet:
         for rid in sorted(rids):
             self._db.execute("DELETE FROM occurrences WHERE source_id = ? AND rid = ?", (source_id, rid))
             if not self._db.execute("SELECT 1 FROM occurrences WHERE rid = ? LIMIT 1", (rid,)).fetchone():
+                self._touch(rid)
                 self._db.execute("DELETE FROM memories WHERE rid = ?", (rid,))
                 self._db.execute("INSERT INTO removals (sequence, rid) VALUES (?, ?)", (self._next(), rid))

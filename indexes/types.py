@@ -66,13 +66,17 @@ NO_FILTER = Filter()
 
 @dataclass(frozen=True, slots=True)
 class LexicalEntry:
-    """A memory for the word leg: analyzed tokens (see `analyzer.DocumentTokens`), facets and time."""
+    """A memory for the word leg: analyzed tokens (see `analyzer.DocumentTokens`), facets and time.
+
+    `near` are body tokens of its neighbours, if it is a turn (see `turns`): they count less.
+    """
 
     rid: int
     body: tuple[str, ...]
     initial: tuple[str, ...]
     facets: tuple[str, ...]
     timestamp_ms: int
+    near: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class VectorEntry:
 @dataclass(frozen=True, slots=True)
 class LexicalRanking:
     """Best first. `scores` are BM25; `coverage` in 0..1 is the exact idf-weighted part of the query that a hit holds.
+
+    What only a turn's neighbours hold counts a third.
 
     `ceiling` bounds BM25 for this query from above, so that `scores / ceiling` is an absolute number in 0..1.
     """

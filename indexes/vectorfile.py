@@ -5,12 +5,17 @@ passage), `entries.G` (a record for each memory and version of it), `facets.G` (
 entries that were replaced or removed). A writer appends, makes that durable and then replaces the manifest, which
 counts the records of each file. What lies behind a count was never acknowledged: readers don't see it, the next
 writer cuts it off. Compaction writes generation G + 1 and moves over with the manifest.
+
+The manifest also carries the CRC-32 of what is valid in each file, which grows with every append. The files that a
+search depends on as a whole (`entries`, `facets`, `dead`) are compared with it whenever they are mapped; `vectors`
+and `spans`, a hundred times larger, on request.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +29,8 @@ ENTRY = np.dtype([("rid", "<i8"), ("ts", "<i8"), ("row", "<i8"), ("facet", "<i8"
 """A memory: its rows in `vectors` and `spans` and its keys in `facets` are consecutive."""
 
 NAMES = ("vectors", "spans", "entries", "facets", "dead")
+_ALWAYS_CHECKED = ("entries", "facets", "dead")
+_BLOCK = 1 << 20
 GENERATION = "generation"
 
 
@@ -68,6 +75,7 @@ def map_rows(folder: Path, counts: Mapping[str, int], dimensions: int) -> Rows:
             raise IndexCorruptError(f"The index file {path} is shorter than it was. {REPAIR}")
         base, shape = (record.subdtype[0], (count, *record.shape)) if record.subdtype else (record, (count,))
         arrays.append(np.memmap(path, base, "r", shape=shape))
+    check_sums(folder, counts, dimensions, _ALWAYS_CHECKED)
     rows = Rows(*arrays)
     if rows.entries["rows"].sum() != len(rows.vectors) or (len(rows.dead) and rows.dead.max() >= len(rows.entries)):
         raise IndexCorruptError(f"The vector index in {folder} contradicts itself. {REPAIR}")
@@ -81,6 +89,10 @@ def append_rows(folder: Path, counts: Mapping[str, int], rows: Rows, dimensions:
         for name, array in rows.items():
             valid = counts.get(name, 0)
             after[name] = valid + len(array)
+            before = counts.get(_crc_of(name))
+            if before is None:  # nothing yet, or written by a version that kept no sums
+                before = _crc(_path(folder, name, after[GENERATION]), valid * _record(name, dimensions).itemsize)
+            after[_crc_of(name)] = zlib.crc32(np.ascontiguousarray(array).data, before) if len(array) else before
             if len(array):
                 with _path(folder, name, after[GENERATION]).open("ab") as file:
                     file.truncate(valid * _record(name, dimensions).itemsize)
@@ -93,12 +105,39 @@ def append_rows(folder: Path, counts: Mapping[str, int], rows: Rows, dimensions:
     return after
 
 
+def check_sums(folder: Path, counts: Mapping[str, int], dimensions: int, names: Iterable[str]) -> None:
+    """Compare files with the sums in `counts`, where there are any.
+
+    Raises FileNotFoundError as `map_rows` does, and IndexCorruptError for a file that is not what was written.
+    """
+    for name in names:
+        wanted, size = counts.get(_crc_of(name)), counts.get(name, 0) * _record(name, dimensions).itemsize
+        path = _path(folder, name, counts.get(GENERATION, 0))
+        if wanted is not None and size and _crc(path, size) != wanted:
+            raise IndexCorruptError(f"The index file {path} is not what was written (its checksum differs). {REPAIR}")
+
+
+def _crc(path: Path, size: int) -> int:
+    """The CRC-32 of the first `size` bytes, or of what there is of them."""
+    crc = 0
+    if size:
+        with path.open("rb") as file:
+            while size > 0 and (block := file.read(min(_BLOCK, size))):
+                crc = zlib.crc32(block, crc)
+                size -= len(block)
+    return crc
+
+
 def drop_other_generations(folder: Path, generation: int) -> None:
     """Delete the files of all generations but this one. Readers that have mapped them keep what they have."""
     for name in NAMES:
         for path in folder.glob(f"{name}.*"):
             if path != _path(folder, name, generation):
                 path.unlink(missing_ok=True)
+
+
+def _crc_of(name: str) -> str:
+    return f"{name}_crc"
 
 
 def _path(folder: Path, name: str, generation: int) -> Path:

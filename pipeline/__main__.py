@@ -1,6 +1,6 @@
 """`python -m pipeline` is `gieok`."""
 
-from pipeline.cli import main
+from pipeline.start import main
 
 if __name__ == "__main__":
     main()

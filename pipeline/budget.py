@@ -164,6 +164,13 @@ def _fit_cut(
     return None
 
 
+def section(detail: FullDetail, span: tuple[int, int] | None, room: int) -> FullDetail:
+    """`detail` with the part of its content around `span` that has at most `room` tokens; 0: all of it."""
+    if not room or cost(detail.content) <= room:
+        return detail
+    return detail.model_copy(update={"content": excerpt(detail.content, span, room)})
+
+
 def excerpt(content: str, span: tuple[int, int] | None, room: int) -> str:
     """The part of `content` around `span` (else its beginning) that has at most `room` tokens, marks where it is cut.
 

@@ -6,21 +6,23 @@ import functools
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Literal
 
-from indexes.errors import GieokError, StoreBusyError, UnknownIdError, UsageError
+from indexes.errors import GieokError, StoreBusyError, StoreError, UnknownIdError, UsageError
 from indexes.store import Store
 from indexes.types import Filter, Memory
 from pipeline import layers
+from pipeline.budget import cost, section
 from pipeline.cache import TimedCache
 from pipeline.confidence import Confidence
-from pipeline.explain import Explainer, Explanation
 from pipeline.filters import SearchFilter
 from pipeline.home import Home
 from pipeline.indexing import index_paths
 from pipeline.legs import NO_MODEL, Legs
+from pipeline.notes import FOLDER, Note, Origin, Remembered, compose, own_notes, write
 from pipeline.options import Form, Mode, SmartSearchOptions
 from pipeline.progress import OnProgress
 from pipeline.results import (
@@ -39,8 +41,19 @@ from pipeline.retriever import Rankings, Retriever
 from pipeline.search import Search
 from pipeline.settings import Settings
 from pipeline.smart import Plan, Question, SmartSearch, narrowed, today, understand
-from pipeline.sources.walker import expanded
+from pipeline.sources.walker import expanded, identity_of
 from pipeline.version import VERSION
+
+if TYPE_CHECKING:  # imported where they are used: a hook must not wait for what it doesn't need
+    from pipeline.brief import Briefing
+    from pipeline.check import CheckReport
+    from pipeline.diary.write import About, DiaryReport
+    from pipeline.explain import Explanation
+    from pipeline.imports.importer import ImportReport
+    from pipeline.reflect.results import Reflection
+
+EMBEDDED_WITH_A_NOTE = 50
+"""Memories that may lack vectors for a new note to be embedded at once, and they with it: about ten seconds of work."""
 
 
 class Gieok:
@@ -56,22 +69,26 @@ class Gieok:
         self._home = home
         self._lock = threading.RLock()
         home.check()
-        self._store = Store(home.store, busy_timeout=settings.store.busy_timeout)
-        self._legs = Legs(home, self._store, settings)
+        self.read_only = not home.writable
+        """Whether the home can't be written: searches answer from what is there, and nothing can be put in."""
+        self._store = Store(home.store, busy_timeout=settings.store.busy_timeout, read_only=self.read_only)
+        self._legs = Legs(home, self._store, settings, read_only=self.read_only)
         cache = settings.cache
         self._layer1 = TimedCache(cache.layer1.entries, cache.layer1.seconds)
         self._layer2 = TimedCache(cache.layer2.entries, cache.layer2.seconds)
         self._layer3 = TimedCache(cache.layer3.entries, cache.layer3.seconds)
 
     @classmethod
-    def open(cls, home: Path | str | None = None, config: Path | str | Settings | None = None) -> Gieok:
-        """Open the store in the folder `home`, or make one.
+    def open(
+        cls, home: Path | str | None = None, config: Path | str | Settings | None = None, *, create: bool = True
+    ) -> Gieok:
+        """Open the store in the folder `home`, or make one unless `create` is False.
 
         `home` defaults to `GIEOK_HOME`, else the platform's folder for data; `config` to the user's settings file.
-        Raises StoreError and ConfigError.
+        Raises StoreError (NoStoreError if there is none and `create` is False) and ConfigError.
         """
         settings = config if isinstance(config, Settings) else Settings.load(Path(config) if config else None)
-        return cls(Home.create(home), settings)
+        return cls(Home.create(home) if create else Home.existing(home), settings)
 
     def close(self) -> None:
         """Release files. Closing twice is harmless."""
@@ -97,10 +114,12 @@ class Gieok:
         Words can be searched at once; vectors follow unless `vectors` is False. An interrupted call loses nothing that
         was reported, and the next one resumes. Files that can't be read are named in the report.
         """
+        named = [expanded(Path(path)) for path in paths]
+        self._refuse_read_only()
         with self._lock:
             tally = index_paths(
                 self._store,
-                [expanded(Path(path)) for path in paths],
+                [*own_notes(self.home, named), *named],
                 self._home.lock("store"),
                 wait=self.settings.store.busy_timeout,
                 max_file_bytes=self.settings.sources.max_file_bytes,
@@ -125,8 +144,188 @@ class Gieok:
                 vectors_pending=self._legs.vectors_pending(),
             )
 
+    def import_from(
+        self,
+        kind: str,
+        path: Path | str,
+        *,
+        dry_run: bool = False,
+        vectors: bool = True,
+        on_progress: OnProgress | None = None,
+    ) -> ImportReport:
+        """Take over the store of another tool (docs/import.md); what was taken before and is unchanged is skipped.
+
+        The other store is only read. Nothing is ever removed here. Raises UsageError (an unknown `kind`), SourceError
+        (no store there that can be read; nothing was written) and StoreError.
+        """
+        from pipeline.imports.importer import Import, kind_of  # no hook shall wait for it
+
+        if not dry_run:
+            self._refuse_read_only()
+        with self._lock:
+            work = Import(
+                kind_of(kind),
+                self._store,
+                None if dry_run else self._home.lock("store"),
+                self.settings.store.busy_timeout,
+                on_progress=on_progress,
+            )
+            work.run(Path(path))
+            notices = []
+            if not dry_run:
+                self._legs.sync_words(on_progress)
+                if vectors and self._legs.embedder is not None:
+                    self._embed(on_progress)
+                if self._legs.vectors_problem:
+                    notices.append(Failure(path="vectors", reason=self._legs.vectors_problem))
+            return work.report(
+                memories=self._store.counts().memories,
+                vectors_pending=self._legs.vectors_pending(),
+                notices=notices,
+            )
+
+    def remember(
+        self,
+        text: str,
+        *,
+        title: str | None = None,
+        tags: Sequence[str] = (),
+        project: str | None = None,
+        origin: Origin | None = None,
+    ) -> Remembered:
+        """Keep a note: a file in the home first, then memories that can be searched at once.
+
+        `origin` gives the session, and the project if none is named. Raises UsageError (empty, too long) and StoreError
+        (the file can't be written); once it is written nothing is raised, and the notices say what it lacks.
+        """
+        now = datetime.now(self.settings.time.tzinfo()).astimezone(self.settings.time.tzinfo())
+        note = compose(text, title=title, tags=tags, project=project, origin=origin, now=now)
+        return self._remembered(note, write(note, self.home / FOLDER))
+
+    def _remembered(self, note: Note, path: Path) -> Remembered:
+        notices, ids = list(note.notices), []
+        try:
+            with self._lock:
+                # A store that lacks many vectors would keep the caller waiting for minutes.
+                report = self.index([path], vectors=self._legs.vectors_pending() <= EMBEDDED_WITH_A_NOTE)
+                ids = self._store.ids_at(identity_of(path))
+            notices += [f"{failure.path}: {failure.reason}" for failure in report.failed]
+            if report.vectors_pending:
+                notices.append(f"{report.vectors_pending} memories have no vectors yet. Run: gieok index")
+        except GieokError as error:
+            notices.append(f"It is in its file but can't be searched yet; gieok index makes up for it. {error}")
+        return Remembered(id=ids[0] if ids else None, ids=ids, path=str(path), notices=notices)
+
+    def diary(
+        self,
+        text: str | None = None,
+        *,
+        transcript: Path | str | None = None,
+        session_id: str | None = None,
+        project: str | None = None,
+        team_id: str = "",
+        task_id: str = "",
+        tags: Sequence[str] = (),
+        date: date | None = None,
+        auto_generated: bool = False,
+    ) -> DiaryReport:
+        """Write a diary entry from a text or a transcript, and index it at once (docs/diary.md).
+
+        Raises UsageError, SourceError (the transcript) and DiaryError (the file can't be written; carries the text).
+        """
+        from pipeline.diary.write import About
+
+        about = About(
+            session_id=session_id,
+            project=project,
+            team_id=team_id,
+            task_id=task_id,
+            tags=tags,
+            date=date,
+            auto_generated=auto_generated,
+        )
+        return self.keep_entry(text, Path(transcript) if transcript is not None else None, about)
+
+    def keep_entry(self, text: str | None, transcript: Path | None, about: About) -> DiaryReport:
+        """See `diary`."""
+        from pipeline.diary.keeping import kept, written
+
+        entry = written(text, transcript, about, home=self.home, settings=self.settings)
+        with self._lock:
+
+            def index(path: Path) -> IndexReport:
+                # A store that lacks many vectors would keep the caller waiting for minutes.
+                return self.index([path], vectors=self._legs.vectors_pending() <= EMBEDDED_WITH_A_NOTE)
+
+            return kept(entry, index, lambda path: self._store.ids_at(identity_of(path)))
+
+    def brief(
+        self,
+        project: str | None = None,
+        max_tokens: int | None = None,
+        *,
+        form: Literal["text", "markdown"] = "markdown",
+    ) -> Briefing:
+        """What the last diary entries say: sessions, open points, decisions, rules that wait (docs/diary.md).
+
+        Written as `form` it has at most `max_tokens` (`brief.max_tokens`). Needs no model. Raises UsageError.
+        """
+        from pipeline.brief import briefing
+
+        def id_of(path: Path) -> str | None:
+            with self._lock:
+                ids = self._store.ids_at(identity_of(path))
+                return self.short_id(ids[0]) if ids else None
+
+        return briefing(self.settings, self.home, project, max_tokens, form=form, id_of=id_of)
+
+    def check(self, task: str, *, project: str | None = None, top_k: int | None = None) -> CheckReport:
+        """What memory says about a task, one line a finding, in groups: mistakes, rules, decisions (docs/diary.md).
+
+        Scores and their floor are those of a search. Raises UsageError.
+        """
+        from pipeline.check import MAX_TASK, report
+
+        top_k = self.settings.check.top_k if top_k is None else top_k
+        task = task[:MAX_TASK]
+        answer = self.find(task, top_k=top_k, filter=SearchFilter(project=project))
+        with self._lock:
+            found = [memory for item in answer.result.index if (memory := self._store.by_id(item.id)) is not None]
+        return report(task, answer, found)
+
+    def reflect(
+        self,
+        *,
+        team: str | None = None,
+        min_count: int | None = None,
+        every: bool = False,
+        folder: Path | None = None,
+        to: Path | None = None,
+    ) -> Reflection:
+        """What repeats across diary entries, as proposals for the rules file `to`; consumes nothing (docs/reflect.md).
+
+        `every` takes processed entries for new ones and proposes declined rules again. `pipeline.reflect.applying`
+        writes rules. Raises UsageError, SourceError (no diary folder) and HostError (the rules file).
+        """
+        from pipeline.reflect.engine import Ask, reflect
+        from pipeline.reflect.folders import folder_of, target_of
+
+        ask = Ask(
+            folder=folder_of(self.settings, self.home, folder),
+            target=target_of(self.settings, to),
+            min_count=self.settings.reflect.min_count if min_count is None else min_count,
+            team=team,
+            every=every,
+        )
+        return reflect(ask, self._legs.embedder)
+
+    def _refuse_read_only(self) -> None:
+        if self.read_only:
+            raise StoreError(f"The store in {self.home} can't be written here. Mend its permissions, or name another --home")
+
     def embed_pending(self, on_progress: OnProgress | None = None) -> int:
         """Embed what has no vectors yet; the number of changes applied. Raises EmbedderError, StoreBusyError."""
+        self._refuse_read_only()
         with self._lock:
             return self._legs.sync_vectors(on_progress)
 
@@ -138,8 +337,14 @@ class Gieok:
         except GieokError as error:
             self._legs.vectors_problem = str(error)
 
+    def warm_up(self) -> None:
+        """Load the model, which takes most of the time of a first search. Raises EmbedderError."""
+        if self._legs.embedder is not None and self._legs.vectors is not None:
+            self._legs.embedder.embed_query("기억")
+
     def rebuild(self, *, words: bool = True, vectors: bool = True, on_progress: OnProgress | None = None) -> None:
         """Throw the derived indexes away and make them again from the store."""
+        self._refuse_read_only()
         with self._lock:
             embedder = self._legs.embedder
             if vectors and embedder is not None:
@@ -214,6 +419,8 @@ class Gieok:
 
         Raises UsageError, AmbiguousIdError.
         """
+        from pipeline.explain import Explainer
+
         _refuse_empty(query)
         options = options if options is not None else SmartSearchOptions()
         plan = Plan.of(options, self.settings, "json")
@@ -303,10 +510,25 @@ class Gieok:
             )
             return list(made)
 
-    def get_details(self, ids: Sequence[str]) -> list[FullDetail]:
-        """Layer 3: these memories whole, in the order given. Raises UnknownIdError, AmbiguousIdError."""
+    def get_details(
+        self, ids: Sequence[str], query: str | None = None, *, max_tokens: int | None = None
+    ) -> list[FullDetail]:
+        """Layer 3: these memories in the order given, whole; with a `query`, of each the part that matches it.
+
+        `max_tokens` bounds each content (by default only with a query, by `layer3.section_tokens`); marks in it say how
+        much is left out. Raises UnknownIdError, AmbiguousIdError, UsageError.
+        """
+        if max_tokens is not None and max_tokens < 1:
+            raise UsageError(f"max_tokens is {max_tokens}; it must be at least 1")
+        if query is not None:
+            _refuse_empty(query)
+        room = max_tokens if max_tokens is not None else self.settings.layer3.section_tokens if query else 0
         with self._lock:
-            return [self._detail(name) for name in dict.fromkeys(ids)]
+            details = [self._detail(name) for name in dict.fromkeys(ids)]
+            long = [detail for detail in details if room and cost(detail.content) > room]
+            memories = [self._store.by_id(detail.id) for detail in long] if query else []
+            spans = self._search().matching(query, memories) if query and memories else {}
+        return [section(detail, spans.get(detail.id), room) for detail in details]
 
     def _detail(self, name: str) -> FullDetail:
         key = (self._store.sequence, name)

@@ -162,7 +162,7 @@ class _Indexing:
 
     def _memories(self, source: Source, drafts: Sequence[Draft]) -> list[Memory]:
         sessions = {d.session_id: self._session(d.session_id, source) for d in drafts if d.namespace is None}
-        return _memories(drafts, source.key, sessions)
+        return memories_of(drafts, source.key, sessions)
 
     def _forget(self, paths: Sequence[Path]) -> None:
         """Drop the sources under `paths` whose files are gone or no longer count (ignored since, outside now).
@@ -189,7 +189,8 @@ class _Indexing:
         return path in self._unread or any(str(parent) in self._unread for parent in Path(path).parents)
 
 
-def _memories(drafts: Sequence[Draft], key: str, sessions: Mapping[str, str]) -> list[Memory]:
+def memories_of(drafts: Sequence[Draft], key: str, sessions: Mapping[str, str]) -> list[Memory]:
+    """The memories that a source's drafts make, each id once; `sessions` gives some sessions another name."""
     ids = {draft.place: draft_id(draft, key) for draft in drafts}
     memories: dict[str, Memory] = {}
     for position, draft in enumerate(drafts):

@@ -9,6 +9,7 @@ from indexes.passages import split_passages
 from indexes.store import Store
 from indexes.tokens import estimate_tokens
 from indexes.types import Memory
+from pipeline.plaintext import clean, fold
 from pipeline.results import DetailMetadata, FullDetail, Relations, SearchIndexItem, TimelineItem
 from pipeline.summarizer import preview, summarize
 
@@ -17,14 +18,16 @@ _CODE = re.compile(r"^[ \t]*(```|~~~)|^(?: {4}|\t)\S", re.MULTILINE)
 
 def index_item(memory: Memory, score: float, snippet: str | None = None) -> SearchIndexItem:
     """Layer 1: what is there."""
+    summary = summarize(memory.content, memory.title)
     return SearchIndexItem(
         id=memory.id,
-        summary=summarize(memory.content, memory.title),
+        summary=summary,
         score=round(score, 4),
         type=memory.type,
         timestamp=memory.timestamp,
         session_id=memory.session_id,
         snippet=snippet,
+        whole=fold(clean(memory.content)) in (summary, (snippet or "")),
     )
 
 

@@ -10,12 +10,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from indexes.analyzer import ANALYZER_VERSION
 from indexes.dense import FlatDense
 from indexes.embedder import FastEmbedder
-from indexes.errors import EmbedderError, IndexError_, StoreBusyError
-from indexes.legs import DenseLeg, LexicalLeg
+from indexes.errors import EmbedderError, IndexError_, IndexMismatchError, StoreBusyError
+from indexes.legs import DenseLeg, Leg, LexicalLeg
 from indexes.lexical import TantivyLexical
+from indexes.manifest import sync_folder
 from indexes.store import Store
 from indexes.types import Floats
 from pipeline.evidence import noise_vectors
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from indexes.embedder import Embedder
 
 NO_MODEL = "none"
+EMPTYING = ".emptying"
 SEARCH_WAIT = 1.0
 """Seconds that a search waits for a process that is updating the words, before it answers from what is there."""
 
@@ -37,9 +41,10 @@ class Legs:
 
     analyzer = ANALYZER_VERSION
 
-    def __init__(self, home: Home, store: Store, settings: Settings) -> None:
-        """Open what can be opened."""
+    def __init__(self, home: Home, store: Store, settings: Settings, *, read_only: bool = False) -> None:
+        """Open what can be opened; `read_only` takes both indexes as they are and never brings them up to date."""
         self._home = home
+        self._read_only = read_only
         self._store = store
         self._busy_timeout = settings.store.busy_timeout
         self._words_lock = home.lock("words")
@@ -55,25 +60,51 @@ class Legs:
         self._open_words()
         self._open_vectors()
 
+    def _finish_emptying(self, folder: Path, lock: FileLock) -> None:
+        """Go on where a process was killed that emptied this index; one that is at it is waited for."""
+        if (folder / EMPTYING).exists() and not self._read_only:
+            with held(lock, self._busy_timeout):
+                if (folder / EMPTYING).exists():
+                    _empty(folder)
+
     def _open_words(self) -> None:
+        self._finish_emptying(self._home.words, self._words_lock)
         try:
-            self.words, self.words_problem = TantivyLexical(self._home.words, store_id=self._store.store_id), None
+            self.words = TantivyLexical(self._home.words, store_id=self._store.store_id, read_only=self._read_only)
+            self.words_problem = None
+            if self._ahead(self.words):
+                self.reset_words()
         except IndexError_ as error:
             self.words_problem = str(error)
 
     def _open_vectors(self) -> None:
         if self.embedder is None:
             return
+        self._finish_emptying(self._home.vectors, self._vectors_lock)
         try:
             self.vectors = FlatDense(
                 self._home.vectors,
                 store_id=self._store.store_id,
                 model=self.embedder.name,
                 dimensions=self.embedder.dimensions,
+                read_only=self._read_only,
             )
             self.vectors_problem = None
+            if self._ahead(self.vectors):
+                self.reset_vectors()
         except (IndexError_, EmbedderError) as error:  # EmbedderError: no model has this name
             self.vectors_problem = str(error)
+
+    def _ahead(self, leg: Leg) -> bool:
+        """Whether an older store was put back under this index. It would take new changes for ones that it has applied.
+
+        Whoever opens the store next can't see it any more once there are new changes: so it is emptied at once.
+        """
+        if leg.sequence <= self._store.sequence:  # in this order: a leg never runs ahead of its own store
+            return False
+        if self._read_only:
+            raise IndexMismatchError("The index is newer than the store: an older one was put back. Run: gieok rebuild")
+        return True
 
     def close(self) -> None:
         """Close both."""
@@ -85,10 +116,17 @@ class Legs:
     def prepare(self) -> list[str]:
         """Make ready for a search: see what others wrote, catch up on words. Notices for the user."""
         notices = []
+        # What could not be opened may have been rebuilt since by another process: a server lives for days.
+        if self.words is None:
+            self._open_words()
+        if self.vectors is None:
+            self._open_vectors()
         try:
             self.sync_words(wait=SEARCH_WAIT)
         except StoreBusyError:
             notices.append(f"{self.words_pending()} changes are not in the word index yet: another process is at it.")
+        if self._read_only:
+            notices.append(self._frozen())
         if self.words_problem:
             notices.append(self.words_problem)
         if self.vectors is not None:
@@ -100,6 +138,11 @@ class Legs:
         if self.vectors_problem:
             notices.append(self.vectors_problem)
         return notices
+
+    def _frozen(self) -> str:
+        lag = self.words_pending() if self.words is not None else 0
+        missing = f"; {lag} memories are not in the word index yet" if lag else ""
+        return f"The store can't be written here: searching what is there{missing}."
 
     def _refresh_vectors(self) -> None:
         try:
@@ -130,7 +173,7 @@ class Legs:
 
     def sync_words(self, on_progress: OnProgress | None = None, *, wait: float | None = None) -> None:
         """Bring the words up to the store. Raises StoreBusyError."""
-        if self.words is None:
+        if self.words is None or self._read_only:
             return
         wait = self._busy_timeout if wait is None else wait
         try:
@@ -140,7 +183,7 @@ class Legs:
 
     def sync_vectors(self, on_progress: OnProgress | None = None) -> int:
         """Embed what lacks vectors. Raises StoreBusyError, EmbedderError."""
-        if self.vectors is None or self.embedder is None:
+        if self.vectors is None or self.embedder is None or self._read_only:
             return 0
         return sync_vectors(
             self._store, self.vectors, self.embedder, self._vectors_lock, wait=0, on_progress=on_progress
@@ -190,9 +233,15 @@ class Legs:
 
 
 def _empty(folder: Path) -> None:
+    """Delete what is in the folder of an index. The mark, first to come and last to go, tells that it is under way."""
     folder.mkdir(mode=0o700, exist_ok=True)
+    mark = folder / EMPTYING
+    mark.touch(mode=0o600)
+    sync_folder(folder)
     for item in folder.iterdir():
         if item.is_dir() and not item.is_symlink():
             shutil.rmtree(item)
-        else:
+        elif item != mark:
             item.unlink()
+    sync_folder(folder)
+    mark.unlink()

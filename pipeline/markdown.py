@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from typing import TypeAlias
 
 from pipeline.expansion import Reason
-from pipeline.plaintext import clean, fold
+from pipeline.plaintext import ELLIPSIS, clean, fold
 from pipeline.results import Answer, FullDetail, LegacyHit, SearchIndexItem, TimelineItem
 from pipeline.sources.own import OWN_CLOSE, OWN_OPEN, unmark_own
 
@@ -74,8 +74,9 @@ def _table(index: Sequence[SearchIndexItem], short: ShortId) -> Iterator[str]:
     yield "| ID | Summary | Score |"
     yield "|----|---------|-------|"
     for item in index:
-        snippet = f" — {_line(item.snippet)}" if item.snippet else ""
-        yield f"| {short(item.id)} | {_line(item.summary)}{snippet} | {item.score:.2f} |"
+        said = f"{item.summary} — {item.snippet}" if item.snippet else item.summary
+        more = "" if item.whole or said.endswith(ELLIPSIS) else f" {ELLIPSIS}"
+        yield f"| {short(item.id)} | {_line(said)}{more} | {item.score:.2f} |"
 
 
 def _timeline(items: Sequence[TimelineItem], short: ShortId, zone: tzinfo | None) -> Iterator[str]:
@@ -108,14 +109,16 @@ def _detail(detail: FullDetail, short: ShortId, zone: tzinfo | None) -> Iterator
 def _hint(answer: Answer, short: ShortId) -> Iterator[str]:
     result = answer.result
     opened = {detail.id for detail in result.details or ()}
-    closed = [item.id for item in result.index if item.id not in opened]
-    if not closed:
+    closed = [item for item in result.index if item.id not in opened]
+    if closed and result.meta.expansion_reason == Reason.SEVERAL:
+        yield f'*Several memories match. Choose an id, such as "show {short(closed[0].id)}", for specific details*'
         return
-    name = short(closed[0])
-    if result.meta.expansion_reason == Reason.SEVERAL:
-        yield f'*Several memories match. Choose an id, such as "show {name}", for specific details*'
-    elif not result.meta.expanded_count:
-        yield f'*Use "show {name}" to see details*'
+    more = [item.id for item in closed if not item.whole]
+    if not more:
+        return
+    name = short(more[0])
+    if not result.meta.expanded_count:
+        yield f'*Use "show {name}" to see details; {ELLIPSIS} is where there is more*'
     else:
         yield f'*Use "show {name}" for details of another*'
 

@@ -34,7 +34,8 @@ class Result(BaseModel):
 class SearchIndexItem(Result):
     """Layer 1: one line about a hit. `summary` has at most 100 characters, `score` lies in 0..1.
 
-    `snippet` (at most 200 characters around what matched) is there when layer 2 of a search was asked for.
+    `snippet` (at most 200 characters around what matched) is there when layer 2 of a search was asked for. `whole` says
+    that the line is all there is, so that nothing is gained by opening it; it is not in the JSON.
     """
 
     id: str
@@ -44,6 +45,7 @@ class SearchIndexItem(Result):
     timestamp: Timestamp
     session_id: str
     snippet: str | None = None
+    whole: bool = Field(default=False, exclude=True)
 
 
 class TimelineItem(Result):

@@ -14,6 +14,7 @@ from indexes.embedder import Embedder
 from indexes.errors import EmbedderError, IndexError_
 from indexes.legs import DenseLeg, LexicalLeg
 from indexes.types import NO_FILTER, DenseRanking, Filter, Floats, Ids, LexicalRanking
+from pipeline.dialogue import last_turn
 from pipeline.evidence import Evidence
 from pipeline.fusion import Run, competition_ranks, reciprocal_rank_fusion
 from pipeline.order import VECTORS_DEPTH, WORDS_DEPTH, Candidates, Order
@@ -83,14 +84,15 @@ class Retriever:
         vector_leg: DenseLeg | None,
         notices: list[str],
     ) -> Rankings:
-        weighted = analyze_query(query)
+        last = last_turn(query)
+        weighted = analyze_query(query if last is None else f"{query}\n{last}")
         words, vectors, vector = None, None, None
         if word_leg is not None:
             with _blaming("words"):
                 words = word_leg.search(weighted, depth, where)
         if vector_leg is not None and self._embedder is not None and len(vector_leg):
             try:
-                vector = self._embedder.embed_query(query)
+                vector = self._vector(self._embedder, query, last)
                 with _blaming("vectors"):
                     vectors = vector_leg.search(vector, depth, where)
             except EmbedderError as error:
@@ -124,6 +126,27 @@ class Retriever:
         )
         fused = self._order(words, vectors, candidates)
         return Rankings(weighted, words, vectors, candidates, fused, self._evidence(candidates, vector), notices)
+
+    def nearest(self, query: str, rids: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """By row number, the range of characters of the passage nearest to `query`; none without a vector."""
+        if self._vectors is None or self._embedder is None or not rids:
+            return {}
+        near = self._vectors.score(self._vector(self._embedder, query, last_turn(query)), np.asarray(rids, np.int64))
+        spans = zip(near.ids.tolist(), near.scores.tolist(), near.spans.tolist(), strict=True)
+        return {rid: (start, end) for rid, score, (start, end) in spans if score == score}  # NaN: no vector
+
+    @staticmethod
+    def _vector(embedder: Embedder, query: str, last: str | None) -> Floats:
+        """The query's vector; a dialogue's is halfway to that of its last turn.
+
+        Measured on madial_en, whose queries are dialogues, dev / test: nDCG@10 of the vectors .559 / .502 becomes
+        .582 / .540, that of the words, which count the last turn twice, .429 / .410 becomes .447 / .435.
+        """
+        whole = embedder.embed_query(query)
+        if last is None:
+            return whole
+        both = whole + embedder.embed_query(last)
+        return both / np.float32(np.linalg.norm(both))
 
     def _order(
         self, words: LexicalRanking | None, vectors: DenseRanking | None, candidates: Candidates

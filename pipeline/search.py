@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from indexes.analyzer import analyze_query
+from indexes.errors import EmbedderError, IndexError_
 from indexes.store import Store
 from indexes.types import Filter, Memory
 from pipeline import layers
@@ -109,6 +111,16 @@ class Search:
             written=lambda tried: composed(tried).to_json(),
             spans={memory.id: spans[memory.rid] for memory in chosen if memory.rid in spans},
         )
+
+    def matching(self, query: str, memories: Sequence[Memory]) -> dict[str, tuple[int, int]]:
+        """By id, the characters of each memory that match `query`: its nearest passage, else its most telling one."""
+        try:
+            nearest = self.retriever.nearest(query, [memory.rid for memory in memories])
+        except (IndexError_, EmbedderError):  # a leg that is damaged, a model that can't be had: words can tell, too
+            nearest = {}
+        terms = [(word.weight, word.tokens or (word.text,)) for word in analyze_query(query).words]
+        spans = {m.id: nearest.get(m.rid) or layers.telling_passage(m.content, terms) for m in memories}
+        return {name: span for name, span in spans.items() if span is not None}
 
     def explain(
         self, query: str, found: Found, index: list[SearchIndexItem], where: Filter, min_score: float

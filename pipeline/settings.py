@@ -46,9 +46,13 @@ class Layer2(_Section):
 
 
 class Layer3(_Section):
-    """Details that a search of layer 3 opens at the most."""
+    """Details that a search of layer 3 opens at the most, and how much of each is given for a query.
+
+    A detail that is opened for a query is the part that matches it, of at most `section_tokens` tokens; 0: the whole.
+    """
 
     max_details: Count = 3
+    section_tokens: Annotated[int, Field(ge=0)] = 500
 
 
 class AutoExpand(_Section):
@@ -175,10 +179,56 @@ class Sources(_Section):
     max_file_bytes: Annotated[int, Field(ge=1, le=1 << 40)] = 64_000_000
 
 
+class Reflect(_Section):
+    """What becomes a rule proposal, and the file that rules go to (from the current folder unless absolute)."""
+
+    min_count: Annotated[int, Field(ge=2)] = 3
+    to: Annotated[str, Field(min_length=1)] = "CLAUDE.md"
+
+
 class StoreSettings(_Section):
     """Seconds that a write waits for another process."""
 
     busy_timeout: Seconds = 30.0
+
+
+class Hooks(_Section):
+    """What hooks may take: seconds that the host waits, tokens of one injection, seconds of work after that.
+
+    `this_project` searches and briefs only for the project of the session's folder; `transcripts` lets hooks index the
+    session and keep a diary of it before it is compacted.
+    """
+
+    timeout: Annotated[float, Field(gt=0, le=60)] = 2.0
+    max_tokens: Count = 1000
+    this_project: bool = False
+    transcripts: bool = True
+    background: Annotated[float, Field(ge=0, le=600)] = 60.0
+
+
+class DiarySettings(_Section):
+    """Diary entries: where they lie and how they are written.
+
+    An empty `folder` is `diary` in the home. `max_transcript_bytes` of a transcript are read at the most, from its end.
+    """
+
+    folder: str = ""
+    language: Literal["ko", "en"] = "ko"
+    max_transcript_bytes: Annotated[int, Field(ge=10_000, le=1 << 34)] = 8_000_000
+
+
+class BriefSettings(_Section):
+    """The briefing: its tokens, the diary entries it sums up, and those it looks through for what is open."""
+
+    max_tokens: Count = 600
+    entries: Count = 3
+    look_back: Count = 30
+
+
+class CheckSettings(_Section):
+    """What memory says about a task: hits at the most."""
+
+    top_k: Count = 8
 
 
 class Settings(_Section):
@@ -196,7 +246,12 @@ class Settings(_Section):
     embedder: Embedder = Embedder()
     cache: Cache = Cache()
     sources: Sources = Sources()
+    reflect: Reflect = Reflect()
     store: StoreSettings = StoreSettings()
+    diary: DiarySettings = DiarySettings()
+    brief: BriefSettings = BriefSettings()
+    check: CheckSettings = CheckSettings()
+    hooks: Hooks = Hooks()
 
     @classmethod
     def load(cls, path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Settings:

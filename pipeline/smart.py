@@ -10,7 +10,7 @@ from datetime import date, datetime, tzinfo
 from indexes.errors import AmbiguousIdError, UnknownIdError
 from indexes.types import Filter, Memory
 from pipeline import layers
-from pipeline.budget import Selection, cost, fit
+from pipeline.budget import Selection, cost, fit, section
 from pipeline.expansion import TIMELINE_TARGETS, Decision, Reason, decide
 from pipeline.filters import SearchFilter
 from pipeline.options import Form, SmartSearchOptions
@@ -35,6 +35,7 @@ class Plan:
     min_score: float
     rules: AutoExpand
     max_total_tokens: int | None
+    section: int
     form: Form
 
     @classmethod
@@ -51,6 +52,7 @@ class Plan:
             min_score=settings.layer1.min_score if options.min_score is None else options.min_score,
             rules=settings.auto_expand.model_copy(update=given),
             max_total_tokens=options.max_total_tokens or settings.budget.max_total_tokens,
+            section=settings.layer3.section_tokens,
             form=form,
         )
 
@@ -131,12 +133,17 @@ class SmartSearch:
         if found is not None:
             reason, advice = self.search.explain(question.words, found, index, where, plan.min_score)
         whole, gone = self._open(index, decision, plan)
+        spans = self._spans(whole, found)
+        if decision.reason in (Reason.SINGLE, Reason.CLEAR_WINNER):
+            whole = replace(
+                whole, details=tuple(section(each, spans.get(each.id), plan.section) for each in whole.details)
+            )
         if gone:
             said.append(f"Gone since the search began: {', '.join(gone)}")
         if question.detail and not plan.rules.details and index:
             said.append("Detail was asked for, but details are switched off for this search.")
         frame = Frame(self, question, plan, decision if _decides(plan) or not index else None, said, reason, advice)
-        return frame.fitted(whole, self._spans(whole, found))
+        return frame.fitted(whole, spans)
 
     def _hits(self, question: Question, found: Found | None, plan: Plan) -> list[SearchIndexItem]:
         """The memories that the query names, then those found: as many as are shown, or as the rules look at."""

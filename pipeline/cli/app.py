@@ -179,7 +179,7 @@ def search(
         as_json=as_json,
         form=form,
     )
-    with chosen.open() as memory:
+    with chosen.open(create=False) as memory:
         return ask.run(memory, chosen)
 
 
@@ -220,7 +220,7 @@ def explain(
         filter=narrowed(types, session, project, team, task, tags, since, until),
         detect_time=False if no_time else None,
     )
-    with chosen.open() as memory:
+    with chosen.open(create=False) as memory:
         told = memory.explain(decoded(" ".join(query)), decoded(expect) if expect else None, options)
         if as_json:
             print_json(told.to_json())
@@ -249,7 +249,7 @@ def timeline(
     Example: gieok timeline mem_k3f9 --window 5
     """
     chosen = common(ctx, home, config, no_color)
-    with chosen.open() as memory:
+    with chosen.open(create=False) as memory:
         items = memory.get_timeline(list(map(decoded, ids)), window)
         if as_json:
             print_json(wrapped("timeline", items))
@@ -266,18 +266,26 @@ def timeline(
 def show(
     ctx: typer.Context,
     ids: Ids,
+    query: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only the part that matches this. [layer3.section_tokens]")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Tokens of each memory at the most.")
+    ] = None,
     as_json: AsJson = False,
     home: Home = None,
     config: Config = None,
     no_color: NoColor = False,
 ) -> int:
-    """Show memories whole. `gieok get` is the same.
+    """Show memories whole, or what matches a query. `gieok get` is the same.
 
-    Example: gieok show mem_k3f9
+    Example: gieok show mem_k3f9 --query "배포 금지 이유"
     """
     chosen = common(ctx, home, config, no_color)
-    with chosen.open() as memory:
-        details = memory.get_details(list(map(decoded, ids)))
+    with chosen.open(create=False) as memory:
+        details = memory.get_details(
+            list(map(decoded, ids)), decoded(query) if query is not None else None, max_tokens=max_tokens
+        )
         if as_json:
             print_json(wrapped("details", details))
         else:
@@ -301,7 +309,7 @@ def status(
     Example: gieok status --json
     """
     chosen = common(ctx, home, config, no_color)
-    with chosen.open() as memory:
+    with chosen.open(create=False) as memory:
         state = memory.status()
     if as_json:
         print_json(state.to_json())
@@ -329,7 +337,7 @@ def rebuild(
     from pipeline.formatter import status_view
 
     chosen = common(ctx, home, config, no_color)
-    with chosen.open() as memory, bars(color=not chosen.no_color) as on_progress:
+    with chosen.open(create=False) as memory, bars(color=not chosen.no_color) as on_progress:
         memory.rebuild(words=part != Part.vectors, vectors=part != Part.words, on_progress=on_progress)
         state = memory.status()
     chosen.show(status_view(state))

@@ -37,11 +37,11 @@ class Common:
         """These options, with what stands after the command in front."""
         return Common(home or self.home, config or self.config, no_color or self.no_color)
 
-    def open(self) -> Gieok:
-        """The store."""
+    def open(self, *, create: bool = True) -> Gieok:
+        """The store; commands that only read make none (`create=False`). Raises NoStoreError."""
         from pipeline import Gieok
 
-        return Gieok.open(self.home, self.config)
+        return Gieok.open(self.home, self.config, create=create)
 
     def show(self, lines: Iterable[Line]) -> None:
         """Print a view on stdout."""

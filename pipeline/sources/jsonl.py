@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from indexes.errors import SourceError
 from indexes.types import JSON
@@ -30,7 +31,7 @@ class RowsReader:
     """A memory for each row that has a `content`; what else a row says is checked field by field."""
 
     name = "jsonl"
-    version = 1
+    version = 2
 
     def accepts(self, label: str, head: str) -> bool:
         """Whether the name is one of JSON Lines or JSON."""
@@ -53,6 +54,11 @@ def _array(text: str) -> Iterator[tuple[int, Object]]:
     if not isinstance(rows, list):
         raise SourceError("is JSON but no array of memories; docs/formats.md shows what is read")
     return ((number, row if isinstance(row, dict) else {}) for number, row in enumerate(rows, start=1))
+
+
+def _name(path: JSON | None) -> str:
+    """The name of a file without its suffix, which leads where there is no title, as it does for notes."""
+    return PurePosixPath(path).stem if isinstance(path, str) else ""
 
 
 class _Rows:
@@ -104,7 +110,7 @@ class _Rows:
             timestamp=self._moment(number, row),
             session_id=self._text(number, row, "session") or self._source.label,
             parent=None if parent is None else f"id:{parent}",
-            title=self._text(number, row, "title") or "",
+            title=self._text(number, row, "title") or _name(metadata.get("path")),
             project=self._text(number, row, "project"),
             team_id=self._text(number, row, "team_id"),
             task_id=self._text(number, row, "task_id"),

@@ -17,7 +17,7 @@ class MarkdownReader:
     """See `docs/formats.md`."""
 
     name = "markdown"
-    version = 1
+    version = 2
 
     def accepts(self, label: str, head: str) -> bool:
         """Whether the name is one of a Markdown file."""
@@ -48,7 +48,7 @@ class MarkdownReader:
                     team_id=about.team_id,
                     task_id=about.task_id,
                     tags=about.tags,
-                    metadata=about.metadata,
+                    metadata={"path": source.label, **about.metadata},
                 )
             )
         return Reading(drafts, (*front.notices, *about.notices, *cleaner.notices()))

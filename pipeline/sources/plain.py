@@ -17,7 +17,7 @@ class PlainReader:
     """See `docs/formats.md`."""
 
     name = "plain"
-    version = 1
+    version = 2
 
     def accepts(self, label: str, head: str) -> bool:
         """Always: any text is plain text."""
@@ -41,6 +41,7 @@ class PlainReader:
                     timestamp=moment,
                     session_id=source.label,
                     title=name if number == 1 else f"{name} ({number})",
+                    metadata={"path": source.label},
                 )
             )
         return Reading(drafts, cleaner.notices())

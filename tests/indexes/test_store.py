@@ -7,15 +7,23 @@ import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexes.errors import AmbiguousIdError, StoreBusyError, StoreCorruptError, StoreVersionError, UnknownIdError
+from indexes.errors import (
+    AmbiguousIdError,
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreVersionError,
+    UnknownIdError,
+)
 from indexes.rows import from_ms, to_ms
 from indexes.store import Source, Store
-from indexes.types import Filter, Memory
+from indexes.types import Filter, Memory, MemoryType
 
 NOON = datetime(2026, 1, 30, 12, tzinfo=UTC)
 
@@ -64,10 +72,45 @@ def test_unchanged_memories_are_no_change_for_the_indexes(store: Store) -> None:
     store.write(
         [(source(fingerprint="2"), [memory("new"), memory("a", position=1), memory("b", "anders", position=2)])]
     )
-    # b's text changed and new is new; a only moved down, which the indexes don't read
-    assert changed(store, before) == [("mem_new", False), ("mem_b", False)]
+    # b's text changed and new is new; a only moved down, which the indexes don't read, but both are its neighbours
+    assert changed(store, before) == [("mem_new", False), ("mem_b", False), ("mem_a", False)]
     assert store.by_id("mem_a").position == 1
     assert store.sequence > before
+
+
+LONG = "길다. " * 100
+
+
+@pytest.mark.parametrize(
+    ("session", "content", "kind", "renewed"),
+    [
+        ("s", "네, 그렇게 하죠", "response", ["mem_before", "mem_after"]),
+        ("s", LONG, "insight", ["mem_before", "mem_after"]),  # also a long one lends what it says
+        ("rows.jsonl", "네", "insight", []),  # rows of a file that merely lie beside each other
+    ],
+)
+def test_turns_are_read_anew_with_a_new_neighbour(
+    store: Store, session: str, content: str, kind: MemoryType, renewed: list[str]
+) -> None:
+    def said(name: str, position: int, text: str = "짧다", **more: Any) -> Memory:
+        return memory(name, text, session_id=session, position=position, **more)
+
+    far, before, after = said("far", 0), said("before", 1), said("after", 3)
+    store.write([(source(), [far, before, after])])
+    start = store.sequence
+    new = said("new", 2, content, type=kind)
+    store.write([(source("b"), [new])])
+    assert changed(store, start) == [("mem_new", False), *((name, False) for name in renewed)]
+    start = store.sequence
+    store.write([], removed=[source("b")])
+    assert [name for name, gone in changed(store, start) if not gone] == renewed
+
+
+def test_long_memories_and_results_of_tools_need_no_neighbours(store: Store) -> None:
+    store.write([(source(), [memory("long", LONG), memory("tool", "짧다", type="tool", position=2)])])
+    start = store.sequence
+    store.write([(source("b"), [memory("new", position=1)])])
+    assert changed(store, start) == [("mem_new", False)]
 
 
 def test_text_sequence_stays_when_only_a_date_changes(store: Store) -> None:
@@ -83,7 +126,7 @@ def test_a_memory_lives_until_its_last_source_is_gone(store: Store) -> None:
     before = store.sequence
     rid = store.by_id("mem_only_a").rid
     store.write([], removed=[source("a")])
-    assert changed(store, before) == [(rid, True)]
+    assert changed(store, before) == [(rid, True), ("mem_both", False)]  # which has lost its neighbour
     assert store.by_id("mem_both").id == "mem_both"
     store.write([], removed=[source("b")])
     with pytest.raises(UnknownIdError):
@@ -246,3 +289,17 @@ def test_processes_that_open_a_new_store_together_lose_nothing(tmp_path: Path) -
     changes = opened.changes_after(0, 1000)
     assert len({change.sequence for change in changes}) == len(changes) == 60
     opened.close()
+
+
+def test_a_store_that_was_exchanged_takes_no_more_writes(tmp_path: Path) -> None:
+    path = tmp_path / "memories.db"
+    store = Store(path)
+    other = Store(tmp_path / "other.db")
+    other.close()
+    (tmp_path / "other.db").replace(path)
+    source = Source(key="/a", path="/a", root="/", label="a", fingerprint="f")
+    try:
+        with pytest.raises(StoreError, match="was exchanged"):
+            store.write([(source, [])])
+    finally:
+        store.close()

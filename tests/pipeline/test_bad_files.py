@@ -115,9 +115,10 @@ def test_a_full_stdout_is_one_line(arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="closes a file descriptor in a shell")
-def test_a_closed_stdout_is_no_error() -> None:
+def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
+    Gieok.open(tmp_path / "home").close()
     run = subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -m pipeline status >&-"],
+        ["sh", "-c", f"'{sys.executable}' -m pipeline --home '{tmp_path}/home' status >&-"],
         cwd=ROOT,
         text=True,
         stderr=subprocess.PIPE,

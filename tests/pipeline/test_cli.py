@@ -121,6 +121,7 @@ def test_nothing_found_is_1_with_the_reason(indexed: Run) -> None:
 
 
 def test_an_empty_store_names_the_next_step(gieok: Run) -> None:
+    gieok("index")
     result = gieok("search", "배포")
     assert result.exit_code == 1
     assert "gieok index PATH" in result.stdout
@@ -206,6 +207,8 @@ def test_status_and_rebuild(indexed: Run) -> None:
 
 def test_shared_options_stand_before_or_after_the_command(indexed: Run, tmp_path: Path) -> None:
     other = str(tmp_path / "other")
+    assert indexed("--home", other, "search", "배포").exit_code == 2  # no store there
+    assert indexed("--home", other, "index").exit_code == 0
     assert indexed("--home", other, "search", "배포").exit_code == 1
     assert indexed("search", "배포", "--home", other).exit_code == 1
     assert indexed("--home", other, "search", "배포", "--home", os.environ["GIEOK_HOME"]).exit_code == 0

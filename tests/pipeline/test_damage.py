@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +16,10 @@ import numpy as np
 import pytest
 
 from indexes.errors import EmbedderError, StoreCorruptError, StoreError
+from indexes.lexical import TantivyLexical
 from indexes.store import Store
 from pipeline import Gieok, Settings
+from pipeline.sync import _lexical_entry
 
 Open = Callable[..., Gieok]
 Notes = Callable[..., Path]
@@ -171,3 +176,75 @@ def test_many_hits_may_be_asked_for(open_gieok: Open, notes: Notes, settings: di
     hits = memory.search_index("배포 메모", top_k=150)
     assert len(hits) == 150
     assert len({hit.id for hit in hits}) == 150
+
+
+@pytest.mark.parametrize("first", ["search", "index"])
+def test_an_older_store_that_is_put_back_gets_its_indexes_made_again(
+    open_gieok: Open, notes: Notes, tmp_path: Path, first: str
+) -> None:
+    memory = open_gieok()
+    memory.index([notes({"a.md": "고유단어하나 메모"})])
+    memory.close()
+    shutil.copy(memory.home / "memories.db", tmp_path / "backup.db")
+    memory = open_gieok()
+    memory.index([notes({f"{n}.md": f"나중단어{n} 메모" for n in range(5)}, "later")])
+    memory.close()
+    shutil.copy(tmp_path / "backup.db", memory.home / "memories.db")
+    memory = open_gieok()
+    if first == "search":
+        assert [hit.summary for hit in memory.search_index("고유단어하나")] == ["고유단어하나 메모"]
+        memory.close()
+        memory = open_gieok()
+    memory.index([notes({f"{n}.md": f"새단어{n} 메모" for n in range(9)}, "new")])
+    for n in range(9):
+        assert [hit.summary for hit in memory.search_index(f"새단어{n}")][:1] == [f"새단어{n} 메모"]
+    assert memory.search_index("나중단어1") == [] or "나중" not in memory.search_index("나중단어1")[0].summary
+    state = memory.status()
+    assert (state.memories, state.words.memories, state.vectors.memories) == (10, 10, 10)
+
+
+def test_who_waits_for_an_index_goes_on_when_others_have_done_its_work(memory: Gieok, notes: Notes) -> None:
+    folder = notes({"new.md": "새단어 메모"}, "new")
+    done = threading.Event()
+
+    def index() -> None:
+        memory.index([folder], vectors=False)
+        done.set()
+
+    with memory._home.lock("words"):  # as if others took it again and again
+        waiting = threading.Thread(target=index)
+        waiting.start()
+        with contextlib.closing(Store(memory.home / "memories.db")) as store:
+            while store.counts().memories == len(TEXTS):
+                time.sleep(0.01)
+            leg = TantivyLexical(memory.home / "words", store_id=store.store_id)
+            change = store.changes_after(leg.sequence, 9)[-1]
+            entries = [_lexical_entry(item) for item in store.memories([change.rid])]
+            assert not done.wait(0.6)
+            leg.apply(entries, [], change.sequence)
+            leg.close()
+        assert done.wait(5)
+    waiting.join()
+    assert memory.search_index("새단어")[0].summary == "새단어 메모"
+
+
+def test_a_server_sees_that_an_index_was_rebuilt_by_another_process(open_gieok: Open, memory: Gieok) -> None:
+    (memory.home / "words" / "manifest.json").write_text("{", encoding="utf-8")
+    assert memory.find("고유단어1").notices
+    open_gieok().rebuild(vectors=False)
+    assert memory.find("고유단어2").notices == []
+
+
+@pytest.mark.parametrize("part", ["vectors", "words"])
+def test_a_rebuild_that_was_killed_is_finished_by_the_next_who_opens(
+    open_gieok: Open, memory: Gieok, part: str
+) -> None:
+    memory.close()
+    folder = memory.home / part
+    (folder / ".emptying").touch()
+    (folder / "manifest.json").unlink()
+    again = open_gieok()
+    again.index()
+    assert again.find("고유단어1").notices == []
+    assert again.status().words.memories == again.status().vectors.memories == len(TEXTS)
+    assert not (folder / ".emptying").exists()

@@ -40,7 +40,12 @@ def test_a_diary() -> None:
     assert draft.title == "2026-01-30-session-01 > 설계 결정"
     assert draft.session_id == "2026-01-30-session-01"
     assert (draft.team_id, draft.task_id, draft.tags) == ("팀-플랫폼", "task-1480.1", ("duckdb", "스키마"))
-    assert draft.metadata == {"session": 1, "auto_generated": False, "mood": {"day": "good"}}
+    assert draft.metadata == {
+        "path": "diary/2026-01-30-session-01.md",
+        "session": 1,
+        "auto_generated": False,
+        "mood": {"day": "good"},
+    }
     assert draft.timestamp == datetime(2026, 1, 30).astimezone()
     assert (draft.type, draft.project, draft.namespace) == ("insight", None, None)
 
@@ -86,7 +91,7 @@ def test_fields_of_another_spelling_and_shape() -> None:
     reading = read("---\nTeam-ID: 7\nTags: a, b\ntitle: [x]\ndate: [y]\n---\ntext")
     (draft,) = reading.drafts
     assert (draft.team_id, draft.tags, draft.title) == ("7", ("a", "b"), "")
-    assert draft.metadata == {"title": ["x"], "date": ["y"]}
+    assert draft.metadata == {"path": "notes/a.md", "title": ["x"], "date": ["y"]}
     assert len(reading.notices) == 2
 
 
