@@ -14,7 +14,8 @@ from pipeline.cli.options import Config, Home, NoColor, common
 def hook(
     ctx: typer.Context,
     event: Annotated[
-        str, typer.Argument(metavar="EVENT", help="session-start, user-prompt-submit, pre-compact, stop or session-end.")
+        str,
+        typer.Argument(metavar="EVENT", help="session-start, user-prompt-submit, pre-compact, stop or session-end."),
     ] = "",
     home: Home = None,
     config: Config = None,
@@ -34,6 +35,4 @@ def hook(
     if event not in EVENTS:
         typer.echo(ctx.get_help())
         return
-    guarded(
-        HookCall(event, str(chosen.home) if chosen.home else None, str(chosen.config) if chosen.config else None)
-    )
+    guarded(HookCall(event, str(chosen.home) if chosen.home else None, str(chosen.config) if chosen.config else None))
