@@ -321,7 +321,9 @@ class Gieok:
 
     def _refuse_read_only(self) -> None:
         if self.read_only:
-            raise StoreError(f"The store in {self.home} can't be written here. Mend its permissions, or name another --home")
+            raise StoreError(
+                f"The store in {self.home} can't be written here. Mend its permissions, or name another --home"
+            )
 
     def embed_pending(self, on_progress: OnProgress | None = None) -> int:
         """Embed what has no vectors yet; the number of changes applied. Raises EmbedderError, StoreBusyError."""

@@ -39,8 +39,8 @@ Each step costs more than the one before. Stop as soon as you can answer.
    - below 0.80: weak. Try other words, the words that the text itself would use, or a filter, before you open any.
    - nothing found: say so. Nothing is there; don't guess what may have been.
 3. `timeline(observation_ids)`, only if you need what led to a hit or what followed: about 200 tokens.
-4. `get_observations(ids, query)`, only for the one to three ids that you chose: of each the part that matches the query, up
-   to 500 tokens. Without `query` the whole, which may be long.
+4. `get_observations(ids, query)`, only for the one to three ids that you chose: of each the part that
+   matches the query, up to 500 tokens. Without `query` the whole, which may be long.
 
 Never open all hits at once, and nothing that you have open already.
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.install import commands, plugin
 from pipeline.install.claude_code import Place, install
 from pipeline.install.host import HOOKS, NAME
@@ -86,6 +88,18 @@ def test_reflect_asks_before_it_writes() -> None:
     front = yaml.safe_load(text.split("---\n", 2)[1])
     assert not any("--apply" in tool or "*" in tool for tool in front["allowed-tools"])
     assert text.index("Wait for the answer") < text.index("--apply")
+
+
+@pytest.mark.parametrize("name", commands.NAMES)
+def test_what_a_command_runs_exists_with_the_options_that_it_names(name: str) -> None:
+    calls = re.findall(
+        r"[`(]gieok ([a-z]+)([^`)\n]*)|^ *gieok ([a-z]+)", commands.text(name, ["gieok"], ""), re.MULTILINE
+    )
+    assert calls
+    for inline, rest, fenced in calls:
+        help_ = CliRunner().invoke(app, [inline or fenced, "--help"], prog_name="gieok")
+        assert help_.exit_code == 0, inline or fenced
+        assert all(option in help_.stdout for option in re.findall(r"--[a-z-]+", rest)), rest
 
 
 @pytest.mark.parametrize("change", ["\n", " ", "x"])
