@@ -107,12 +107,18 @@ class Gieok:
     # --- putting in --------------------------------------------------------------------------------
 
     def index(
-        self, paths: Sequence[Path | str] = (), *, vectors: bool = True, on_progress: OnProgress | None = None
+        self,
+        paths: Sequence[Path | str] = (),
+        *,
+        vectors: bool = True,
+        redact: bool | None = None,
+        on_progress: OnProgress | None = None,
     ) -> IndexReport:
         """Make the store hold what these files and folders hold now; without paths, only finish what is pending.
 
         Words can be searched at once; vectors follow unless `vectors` is False. An interrupted call loses nothing that
-        was reported, and the next one resumes. Files that can't be read are named in the report.
+        was reported, and the next one resumes. Files that can't be read are named in the report. Secrets are masked
+        before anything is written, unless `redact` (by default `privacy.redact`) is False.
         """
         named = [expanded(Path(path)) for path in paths]
         self._refuse_read_only()
@@ -123,6 +129,7 @@ class Gieok:
                 self._home.lock("store"),
                 wait=self.settings.store.busy_timeout,
                 max_file_bytes=self.settings.sources.max_file_bytes,
+                redact=self.settings.privacy.redact if redact is None else redact,
                 on_progress=on_progress,
             )
             self._legs.sync_words(on_progress)
@@ -168,6 +175,7 @@ class Gieok:
                 self._store,
                 None if dry_run else self._home.lock("store"),
                 self.settings.store.busy_timeout,
+                redact=self.settings.privacy.redact,
                 on_progress=on_progress,
             )
             work.run(Path(path))

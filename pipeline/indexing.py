@@ -46,24 +46,33 @@ def index_paths(
     *,
     wait: float,
     max_file_bytes: int,
+    redact: bool,
     on_progress: OnProgress | None = None,
 ) -> Tally:
     """Make the store hold what the files and folders at `paths` hold now.
 
     Each write holds `lock`, which is between processes; one waits for it up to `wait` seconds (StoreBusyError).
+    With `redact` secrets are masked before anything is written.
     A file that can't be read is reported and keeps what is stored of it; a file that is gone leaves the store.
     """
-    return _Indexing(store, lock, wait, max_file_bytes, on_progress).run(paths)
+    return _Indexing(store, lock, wait, max_file_bytes, redact, on_progress).run(paths)
 
 
 class _Indexing:
     def __init__(
-        self, store: Store, lock: FileLock, wait: float, max_file_bytes: int, on_progress: OnProgress | None
+        self,
+        store: Store,
+        lock: FileLock,
+        wait: float,
+        max_file_bytes: int,
+        redact: bool,
+        on_progress: OnProgress | None,
     ) -> None:
         self._store = store
         self._lock = lock
         self._wait = wait
         self._max_file_bytes = max_file_bytes
+        self._redact = redact
         self._on_progress = on_progress
         self._tally = Tally()
         self._batch: list[tuple[Source, Sequence[Draft]]] = []
@@ -98,13 +107,13 @@ class _Indexing:
     def _take(self, file: Found) -> None:
         try:
             data = load(file.path, max_bytes=self._max_file_bytes)
-            mark = fingerprint(data, file.label)
+            mark = fingerprint(data, file.label, redact=self._redact)
             known = self._store.source(file.identity)
             if known is not None and known.fingerprint == mark:
                 self._tally.skipped += 1
                 return
             moved_from = None if known else self._moved(mark)
-            reading = parse(data, file)
+            reading = parse(data, file, redact=self._redact)
         except SourceError as error:
             self._tally.failed.append(Failure(path=str(file.path), reason=str(error)))
             return

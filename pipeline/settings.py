@@ -186,6 +186,12 @@ class Reflect(_Section):
     to: Annotated[str, Field(min_length=1)] = "CLAUDE.md"
 
 
+class Privacy(_Section):
+    """Whether secrets are masked before anything is written."""
+
+    redact: bool = True
+
+
 class StoreSettings(_Section):
     """Seconds that a write waits for another process."""
 
@@ -246,6 +252,7 @@ class Settings(_Section):
     embedder: Embedder = Embedder()
     cache: Cache = Cache()
     sources: Sources = Sources()
+    privacy: Privacy = Privacy()
     reflect: Reflect = Reflect()
     store: StoreSettings = StoreSettings()
     diary: DiarySettings = DiarySettings()

@@ -93,6 +93,9 @@ def index(
     ctx: typer.Context,
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="Files and folders.")] = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Words only; vectors can follow later.")] = False,
+    no_redact: Annotated[
+        bool, typer.Option("--no-redact", help="Store secrets as they stand. [privacy.redact]")
+    ] = False,
     home: Home = None,
     config: Config = None,
     no_color: NoColor = False,
@@ -110,7 +113,9 @@ def index(
     chosen = common(ctx, home, config, no_color)
     missing = [path for path in paths or () if not os.path.exists(expanded(path))]  # noqa: PTH110 - never raises
     with chosen.open() as memory, bars(color=not chosen.no_color) as on_progress:
-        report = memory.index(paths or (), vectors=not no_vectors, on_progress=on_progress)
+        report = memory.index(
+            paths or (), vectors=not no_vectors, redact=False if no_redact else None, on_progress=on_progress
+        )
     chosen.show(report_view(report))
     done = report.indexed + report.updated + report.skipped + report.removed
     if missing or (report.failed and not done):

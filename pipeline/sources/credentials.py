@@ -28,8 +28,9 @@ _NAMES = (*_PASSWORDS, *_TOKENS)
 # Between a name and its value: `=`, `:`, ` := `, `": "`, `** : \``, `>` in XML, a type (`: str = `), words that join.
 _AFTER = re.compile(
     r"[\"'`*_\])?]{0,4}[ \t]{0,20}"
-    r"(?:(?P<joint>:=|=>|={1,3}|:|\|)(?:[ \t]{0,4}(?:str|String|string|SecretStr|bytes|text)(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,9})?"
-    r"[ \t]{0,4}=)?|(?P<xml>>)|(?P<word>(?:[은는이가를을]|[은는이가] )?[ \t]{0,3}:?[ \t]|[ \t]{1,3}(?:is|was|are)[ \t]))"
+    r"(?:(?P<joint>:=|=>|={1,3}|:|\|)(?:[ \t]{0,4}(?:str|String|string|SecretStr|bytes|text)"
+    r"(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,9})?[ \t]{0,4}=)?|(?P<xml>>)"
+    r"|(?P<word>(?:[은는이가를을]|[은는이가] )?[ \t]{0,3}:?[ \t]|[ \t]{1,3}(?:is|was|are)[ \t]))"
     r"[ \t]{0,20}(?:[brfu]{0,2}(?=[\"']))?(?P<quote>\\?[\"'`*]{0,3})",
     re.ASCII,
 )
@@ -39,16 +40,18 @@ _BARE = re.compile(r"(?:(?![&,;|][ \t]{0,4}[\"']?[A-Za-z_][\w. -]{0,40}[=:])[^\s
 _TRAILING = ".,;:)]}|*"
 
 _PLACEHOLDER = re.compile(
-    r"^(?:[x*.•●_\-#?0]+|<.*|\[.*|\{.*|\$.*|%.*|@.*|…|\.\.\.)"
+    r"^(?:[x*.•●_\-#?0]+$|<.*|\[.*|\{.*|\$.*|%.*|@.*|…|\.\.\.)"
     r"|your[_\- ]?|(?:^|[_\- ])(?:my|the|some|any|new|old)[_\- ](?:api|secret|password|token|key)"
-    r"|example|placeholder|change[_\- ]?(?:me|this|it)|replace[_\- ]?(?:me|this|with)|insert[_\- ]|redacted|dummy|sample"
+    r"|example|placeholder|change[_\- ]?(?:me|this|it)|replace[_\- ]?(?:me|this|with)|insert[_\- ]"
+    r"|redacted|dummy|sample"
     r"|(?:^|[_\- ])(?:fake|mock|test|todo|tbd|none|null)(?:$|[_\- ])|x{5,}|\*{3,}|\.{3}|…|여기|입력|내_|내 ",
     re.IGNORECASE,
 )
-_ORDINARY = frozenset(
-    "password passwd passphrase pass pwd secret token string str text bytes number boolean bool true false none null nil "
-    "undefined required optional empty hidden encrypted hashed default env user admin root guest username".split()
-)
+_ORDINARY = frozenset((
+    "password", "passwd", "passphrase", "pass", "pwd", "secret", "token", "string", "str", "text", "bytes",
+    "number", "boolean", "bool", "true", "false", "none", "null", "nil", "undefined", "required", "optional",
+    "empty", "hidden", "encrypted", "hashed", "default", "env", "user", "admin", "root", "guest", "username",
+))  # fmt: skip
 _CODE = re.compile(
     r"[()\[\]{}]|=>|->|::|^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$|^(?:process\.env|os\.|self\.|this\.|config\.|env\.|var\.|"
     r"secrets?\.|vault:|file:|https?:|/|\./|~/|[A-Za-z]:\\)"
@@ -124,15 +127,16 @@ def _judge(name: str, value: str, *, quoted: bool) -> str | None:
 
 def _is_reference(value: str) -> bool:
     """Whether a quoted value names where the secret is, or is a piece of code."""
-    return bool(re.search(r"\$\{|\{\{|\$\(|^(?:https?:|file:|vault:|\./|~/|/)|[()]\s*[;{]?$", value)) or " " in value.strip()
+    return (
+        bool(re.search(r"\$\{|\{\{|\$\(|^(?:https?:|file:|vault:|\./|~/|/)|[()]\s*[;{]?$", value))
+        or " " in value.strip()
+    )
 
 
 def is_placeholder(value: str) -> bool:
     """Whether a value stands for a secret but is none: `***`, `<token>`, `${PASSWORD}`, `your-api-key`."""
     bare = value.strip().strip("\"'`")
-    return (
-        len(set(bare)) < 3 or bare.lower() in _ORDINARY or _PLACEHOLDER.search(bare) is not None
-    )
+    return len(set(bare)) < 3 or bare.lower() in _ORDINARY or _PLACEHOLDER.search(bare) is not None
 
 
 def _is_mixed(value: str) -> bool:

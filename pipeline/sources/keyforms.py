@@ -104,18 +104,24 @@ _TABLE = (
      r"[A-Z0-9]{16}(?![A-Za-z0-9])(?:[\s,:;\"'|]{1,8}[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/]))?"),
     ("age-key", "AGE-SECRET-KEY-1", r"[0-9A-Za-z]{40,}"),
     ("onepassword-token", "ops_eyJ", rf"{_BASE64}{{60,}}"),
-    ("jwt", "eyJ", rf"{_URLSAFE}{{10,}}\.{_URLSAFE}{{8,}}(?:\.{_URLSAFE}*){{1,3}}"),
     # What many issuers make, and DeepSeek, Moonshot and older OpenAI keys among them.
     ("api-key", "sk-", rf"{_ALNUM}{{30,}}"),
 )  # fmt: skip
 
-_ALONE = frozenset(
-    "AIza 1//0 xai- r8_ hf_ SG. key- re_ cio oy2 fo1_ pul- dapi secret_ pat ATBB EAA sl. SK AKIA ASIA ABIA ACCA eyJ sk- "
-    "hvs. hvb. hvr. glc_ phx_ nfp_ gsk_ ntn_ sbp_ tvly-".split()
-)
+_ALONE = frozenset((
+    "AIza", "1//0", "xai-", "r8_", "hf_", "SG.", "key-", "re_", "cio", "oy2", "fo1_", "pul-", "dapi", "secret_",
+    "pat", "ATBB", "EAA", "sl.", "SK", "AKIA", "ASIA", "ABIA", "ACCA", "eyJ", "sk-", "hvs.", "hvb.", "hvr.",
+    "glc_", "phx_", "nfp_", "gsk_", "ntn_", "sbp_", "tvly-",
+))  # fmt: skip
 
 # Forms that only their inner letters tell: what stands in the middle, and the whole around it.
 _INNER = (
+    # Only where a run begins (or an escape before it ends): what repeats its beginning would take quadratic time.
+    (
+        "jwt",
+        "eyJ",
+        rf"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=%[0-9A-F]{{2}}))eyJ{_URLSAFE}{{10,}}\.{_URLSAFE}{{8,}}(?:\.{_URLSAFE}*){{1,3}}",
+    ),
     ("telegram-token", ":AA", r"(?<![0-9A-Za-z])\d{6,12}:AA[A-Za-z0-9_-]{32,}"),
     ("azure-secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"),
     ("terraform-token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}"),

@@ -66,6 +66,7 @@ def _secrets(text: str) -> Iterator[Secret]:
     yield from _private_keys(text)
     yield from _urls(text)
     yield from _headers(text)
+    yield from _cookies(text)
     yield from _commands(text)
     yield from (Secret(start, end, kind) for start, end, kind in credentials(text))
 
@@ -74,7 +75,9 @@ def _secrets(text: str) -> Iterator[Secret]:
 
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2}|\\[nrtbf\"'/]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\x1b\[[0-9;]*m)$")
 # Three base64url parts, the first of which is a number: Discord's own way to write a bot's token.
-_DISCORD = re.compile(r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}(?![A-Za-z0-9])")
+_DISCORD = re.compile(
+    r"(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}(?![A-Za-z0-9])"
+)
 
 
 def _keys(text: str) -> Iterator[Secret]:
@@ -94,7 +97,7 @@ def _keys(text: str) -> Iterator[Secret]:
 
 
 def _glued(text: str, start: int) -> bool:
-    """Whether a letter or digit stands before `start` that is not the end of an escape (`%3D`, `\\n`)."""
+    """Whether a letter or digit stands before `start` that is not the end of an escape (`%3D`)."""
     before = text[start - 1 : start]
     if not (before.isascii() and (before.isalnum() or before == "_")):
         return False
@@ -114,8 +117,10 @@ _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-
 _END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _BODY = re.compile(r"[A-Za-z0-9+/=]{24,}")
 # Lines of base64 and what may stand between them: line ends, also escaped, indents, quotes, numbers of lines.
-_LINES = re.compile(r"(?:[^A-Za-z0-9+/=]{0,24}(?:(?<=\\)[nr][^A-Za-z0-9+/=]{0,24})?(?:\d{1,6}[→\t|: ])?[A-Za-z0-9+/=]{24,})+")
-_REST = re.compile(r"(?:[^A-Za-z0-9+/=]{0,12}(?:(?<=\\)[nr])?[A-Za-z0-9+/]{1,63}={0,2}(?=[\s\"'\\]|$))?")
+_LINES = re.compile(
+    r"(?:[^A-Za-z0-9+/=]{0,24}(?:(?<=\\)[nr][^A-Za-z0-9+/=]{0,24})?(?:\d{1,6}[→\t|: ])?[A-Za-z0-9+/=]{24,})+"
+)
+_REST = re.compile(r"(?:[^A-Za-z0-9+/=-]{0,12}(?:(?<=\\)[nr])?[A-Za-z0-9+/]{1,63}={0,2}(?=[\s\"'\\]|$))?")
 _LONGEST_KEY = 24_000
 """Characters of a private key block: an RSA key of 16,384 bits has 13,000."""
 _PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n((?:[A-Za-z0-9+/=]{1,80}\r?\n?){1,200})")
@@ -197,6 +202,9 @@ def _headers(text: str) -> Iterator[Secret]:
         for match in _BASIC.finditer(text):
             if _is_basic(match["value"]):
                 yield Secret(*match.span("value"), "authorization")
+
+
+def _cookies(text: str) -> Iterator[Secret]:
     if "ookie" in text:
         for match in _COOKIE.finditer(text):
             for pair in _PAIR.finditer(text, *match.span("value")):
