@@ -6,6 +6,7 @@ is written last, so that all it names is already on the disk.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -60,6 +61,7 @@ class Manifest:
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(folder / MANIFEST)
+            _keep_private(folder)
             sync_folder(folder)
         except OSError as error:
             raise unwritable(folder, error) from error
@@ -108,7 +110,7 @@ def write_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
 
     The system releases the lock of a process that dies.
     """
-    lock = FileLock(folder / LOCK)
+    lock = FileLock(folder / LOCK, mode=0o600)
     try:
         lock.acquire(timeout=seconds)
     except Timeout as error:
@@ -121,6 +123,13 @@ def write_lock(folder: Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _keep_private(folder: Path) -> None:
+    """Let only the owner read the files of an index: tantivy makes its own as the umask says."""
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a reader's lock, a segment that was merged away
+            file.chmod(0o600)
 
 
 def sync_folder(folder: Path) -> None:

@@ -89,6 +89,7 @@ def noise_vectors(embedder: Embedder, kept: Path) -> Floats:
     fresh = kept.with_suffix(f".{random.randrange(1 << 32):08x}.npz")  # noqa: S311
     try:
         np.savez(fresh, model=np.array(embedder.name), vectors=vectors)
+        fresh.chmod(0o600)
         fresh.replace(kept)
     except OSError:
         fresh.unlink(missing_ok=True)  # a folder that can't be written: the next process makes it again

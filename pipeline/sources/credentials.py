@@ -27,10 +27,10 @@ _NAMES = (*_PASSWORDS, *_TOKENS)
 
 # Between a name and its value: `=`, `:`, ` := `, `": "`, `** : \``, `>` in XML, a type (`: str = `), words that join.
 _AFTER = re.compile(
-    r"[\"'`*_\])?]{0,4}[ \t]{0,20}"
+    r"[\\\"'`*_\])?]{0,5}[ \t]{0,20}"
     r"(?:(?P<joint>:=|=>|={1,3}|:|\|)(?:[ \t]{0,4}(?:str|String|string|SecretStr|bytes|text)"
     r"(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,9})?[ \t]{0,4}=)?|(?P<xml>>)"
-    r"|(?P<word>(?:[은는이가를을]|[은는이가] )?[ \t]{0,3}:?[ \t]|[ \t]{1,3}(?:is|was|are)[ \t]))"
+    r"|(?P<word>[ \t]{0,3}\b(?:is|was)[ \t]|[은는이가를을]?[ \t]{0,3}:?[ \t]))"
     r"[ \t]{0,20}(?:[brfu]{0,2}(?=[\"']))?(?P<quote>\\?[\"'`*]{0,3})",
     re.ASCII,
 )
@@ -53,7 +53,7 @@ _ORDINARY = frozenset((
     "empty", "hidden", "encrypted", "hashed", "default", "env", "user", "admin", "root", "guest", "username",
 ))  # fmt: skip
 _CODE = re.compile(
-    r"[()\[\]{}]|=>|->|::|^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$|^(?:process\.env|os\.|self\.|this\.|config\.|env\.|var\.|"
+    r"^[A-Za-z_$][\w$.]*\??[(\[{]|^[(\[{]|=>|->|::|^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$|^(?:process\.env|os\.|self\.|this\.|config\.|env\.|var\.|"
     r"secrets?\.|vault:|file:|https?:|/|\./|~/|[A-Za-z]:\\)"
 )
 _UNIT = re.compile(r"[_\-./:]+")

@@ -66,8 +66,9 @@ def parse(data: bytes, found: Found, *, redact: bool) -> Reading:
     except (OSError, ValueError, OverflowError):
         modified = datetime.now(UTC)  # gone since it was read, or a date that no calendar has
     reader = reader_for(found.label, decode_head(data))
-    reading = reader.read(SourceText(decoded.text, found.label, modified))
     masks = Masks(redact)
+    # Before the reader cuts anything, since half a secret has no form; and after it, since escapes are resolved then.
+    reading = reader.read(SourceText(masks.text(decoded.text), found.label, modified))
     drafts = [_sound(draft, masks) for draft in reading.drafts if draft.content.strip()]
     notices = [masks.text(notice) for notice in (*decoded.notices, *reading.notices)]
     return Reading(drafts, [*notices, *masks.notices()])

@@ -91,8 +91,8 @@ def read_content(content: JSON, cleaner: Cleaner) -> str:
     if isinstance(content, str):
         return cleaner.text(content)
     blocks = content if isinstance(content, list) else [content]
-    texts = [_block_text(block, cleaner) for block in blocks]
-    return "\n\n".join(text for text in texts if text.strip())
+    # Cleaned as one: a private part may begin in one block and end in another.
+    return cleaner.text("\n\n".join(text for text in map(_block_text, blocks) if text.strip()))
 
 
 def bound(text: str, limit: int) -> str:
@@ -104,14 +104,14 @@ def bound(text: str, limit: int) -> str:
     return f"{text[:head].rstrip()}\n{mark(tail - head)}\n{text[tail:].lstrip()}"
 
 
-def _block_text(block: JSON, cleaner: Cleaner) -> str:
+def _block_text(block: JSON) -> str:
     if isinstance(block, str):
-        return cleaner.text(block)
+        return block
     if not isinstance(block, dict):
         return ""
     text = block.get("text")
     if isinstance(text, str):
-        return cleaner.text(text)
+        return text
     kind = block.get("type")
     if kind in ("image", "document"):
         source = block.get("source")

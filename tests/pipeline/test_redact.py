@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
 import string
 import time
@@ -242,3 +243,74 @@ def test_a_key_tells_that_its_value_is_a_password(tmp_path: Path) -> None:
         (stored,) = memory.memories([memory.rank("접속 정보").candidates.rids[0]])
     assert hit.summary == "접속 정보"
     assert stored.metadata["db"] == {"password": "[redacted:password]", "user": "haru"}
+
+
+def test_a_secret_that_a_reader_would_cut_in_two_is_masked_first(tmp_path: Path) -> None:
+    secret = FORMS["github"](random.Random(5))
+    turns = []
+    for number, before in enumerate(range(500, 4_000, 7)):
+        block = {
+            "type": "tool_result",
+            "tool_use_id": f"t{number}",
+            "content": "a " * (before // 2) + secret + " b" * 4_000,
+        }
+        call = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": "Bash",
+            "input": {"command": "x " * (before // 10) + secret + " y" * 900},
+        }
+        shared = {"sessionId": "s", "timestamp": "2026-01-30T14:05:00Z"}
+        turns += [
+            {
+                "type": "assistant",
+                "uuid": f"a{number}",
+                **shared,
+                "message": {"id": f"m{number}", "role": "assistant", "content": [call]},
+            },
+            {"type": "user", "uuid": f"u{number}", **shared, "message": {"role": "user", "content": [block]}},
+        ]
+    (tmp_path / "talk.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+    with Gieok.open(tmp_path / "home", Settings(embedder=Embedder(model="none"))) as memory:
+        memory.index([tmp_path / "talk.jsonl"])
+        stored = (tmp_path / "home" / "memories.db").read_bytes() + (tmp_path / "home" / "memories.db-wal").read_bytes()
+    pieces = {secret[at : at + 12] for at in range(len(secret) - 11)}
+    assert [piece for piece in pieces if piece.encode() in stored] == []
+
+
+def test_files_of_the_home_are_the_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("배포는 금요일에 금지한다", encoding="utf-8")
+    before = os.umask(0)
+    try:
+        with Gieok.open(tmp_path / "home") as memory:
+            memory.index([tmp_path / "a.md"])
+            memory.search_index("배포")
+            modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "home").rglob("*")}
+    finally:
+        os.umask(before)
+    assert {name: mode for name, mode in modes.items() if mode} == {}
+    assert (tmp_path / "home").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["DB_PASSWORD=aB3$x;y,z)9", r"{\"password\": \"hunter2!x\"}", "the password is hunter2", "암호: hunter2#"],
+)
+def test_passwords_in_odd_places(text: str) -> None:
+    assert "[redacted:password]" in masked(text)
+    assert "hunter2" not in masked(text)
+    assert "aB3" not in masked(text)
+
+
+def test_a_private_part_may_span_the_blocks_of_a_message(tmp_path: Path) -> None:
+    texts = ["배포 이야기 <private>첫째비밀", "둘째비밀", "셋째비밀</private> 화요일에 한다"]
+    turn = {
+        "type": "user", "uuid": "u", "sessionId": "s", "timestamp": "2026-01-30T14:05:00Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": text} for text in texts]},
+    }  # fmt: skip
+    (tmp_path / "talk.jsonl").write_text(json.dumps(turn, ensure_ascii=False) + "\n", encoding="utf-8")
+    with Gieok.open(tmp_path / "home", Settings(embedder=Embedder(model="none"))) as memory:
+        memory.index([tmp_path / "talk.jsonl"])
+        (hit,) = memory.search_index("배포 화요일", min_score=0.0)
+        assert "비밀" not in memory.get_details([hit.id])[0].content
+    assert "비밀".encode() not in everything(tmp_path / "home")
