@@ -347,13 +347,25 @@ class _ChangeSet:
             " fingerprint = excluded.fingerprint, indexed_ms = excluded.indexed_ms RETURNING source_id",
             (source.key, source.path, source.root, source.label, source.fingerprint, self._now),
         ).fetchone()
-        before = self._held(source_id)
+        before, order = self._held(source_id), self._in_order(source_id)
         kept = {self._put(memory) for memory in memories}
         self._db.executemany(
             "INSERT INTO occurrences (source_id, rid) VALUES (?, ?)",
             [(source_id, rid) for rid in kept - before],
         )
+        if [rid for rid in order if rid in kept] != [rid for rid in self._in_order(source_id) if rid in before]:
+            for rid in kept:  # some changed places: their neighbours are others
+                self._touch(rid)
         self._release(source_id, before - kept)
+
+    def _in_order(self, source_id: int) -> list[int]:
+        """The memories of a source as they stand in their sessions."""
+        rows = self._db.execute(
+            "SELECT rid FROM memories JOIN occurrences USING (rid) WHERE source_id = ?"
+            " ORDER BY session_id, timestamp_ms, position, rid",
+            (source_id,),
+        )
+        return [rid for (rid,) in rows]
 
     def remove(self, source: Source) -> None:
         found = self._db.execute("SELECT source_id FROM sources WHERE key = ?", (source.key,)).fetchone()

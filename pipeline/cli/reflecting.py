@@ -138,6 +138,5 @@ def _report(result: Applied, as_json: bool) -> None:
         return
     if result.backup:
         typer.echo(f"Backup: {fold(clean(result.backup))}")
-    typer.echo(
-        f"{len(result.rules)} rules written, {result.processed} entries done, {len(result.left_open)} proposals left"
-    )
+    rules = "1 rule" if len(result.rules) == 1 else f"{len(result.rules)} rules"
+    typer.echo(f"{rules} written, {result.processed} entries done, {len(result.left_open)} proposals left")

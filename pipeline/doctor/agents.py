@@ -23,7 +23,9 @@ _SLOW, _LIMIT = 1.0, 5.0
 
 def check_registered() -> Iterator[Finding]:
     """Hooks and MCP server in the agent's own settings, the user's and those of this folder."""
-    found = [registered(scope) for scope in ("user", "project")]
+    user, project = registered("user"), registered("project")
+    # In the home folder the project's settings file is the user's own.
+    found = [user] if project.settings == user.settings else [user, project]
     for state in found:
         for wrong in state.problems:
             yield problem("agents", wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +29,9 @@ LAST_CALL = 1.5
 PARENT_CHECK = 1.0
 """Seconds between looks at whether the client lives: stdin stays open if the dead client's other children hold it."""
 _BLOCK = 65_536
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_LONE = re.compile(rf"(?<!\\)((?:\\\\)*)(?:({_HIGH}{_LOW})|(?:{_HIGH}|{_LOW}))")
+"""An escaped surrogate in JSON, with its other half or without: the SDK leaves a message with a lone one unanswered."""
 
 
 def serve_stdio(open_: Callable[[], Gieok]) -> None:
@@ -72,6 +76,11 @@ def _private_stdin() -> BinaryIO:
     return cast("BinaryIO", private)
 
 
+def _whole(match: re.Match[str]) -> str:
+    """The escapes of a match if they are a pair, else that of the replacement character."""
+    return match[0] if match[2] else f"{match[1]}\\ufffd"
+
+
 class BoundedLines:
     """The lines of a stream, as text. One of more than `longest` bytes is passed over, and memory stays small."""
 
@@ -87,7 +96,7 @@ class BoundedLines:
             for end in ends:
                 buffer += end
                 if not too_long and len(buffer) <= self._longest:
-                    yield buffer.decode("utf-8", "replace")
+                    yield _LONE.sub(_whole, buffer.decode("utf-8", "replace"))
                 else:
                     print(f"gieok mcp: a message of more than {self._longest:,} bytes was passed over", file=sys.stderr)  # noqa: T201
                 buffer.clear()

@@ -32,7 +32,9 @@ class Cleaner:
     of gieok and no encoded data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_hand: bool = False) -> None:
+        """`by_hand`: a person wrote it, so that a marker of ours that is never closed is just a word."""
+        self._by_hand = by_hand
         self.private = 0
         self.own = 0
         self.encoded = 0
@@ -40,7 +42,7 @@ class Cleaner:
     def text(self, text: str) -> str:
         """`text`, cleaned."""
         text, private = cut_private(clean(text))
-        text, own = cut_own(text)
+        text, own = cut_own(text, unclosed_to_end=not self._by_hand)
         text, encoded = _ENCODED.subn(lambda match: mark(len(match[0]), "characters of encoded data"), text)
         self.private += private
         self.own += own
@@ -64,8 +66,8 @@ class Cleaner:
     def notices(self) -> list[str]:
         """One line for each kind of thing that was taken out."""
         counts = (
-            (self.private, "<private> part", "left out"),
-            (self.own, "earlier answer of gieok", "left out"),
-            (self.encoded, "block of encoded data", "replaced by a mark"),
+            (self.private, "<private> part{}", "left out"),
+            (self.own, "earlier answer{} of gieok", "left out"),
+            (self.encoded, "block{} of encoded data", "replaced by a mark"),
         )
-        return [f"{count} {name}{'s' if count > 1 else ''} {fate}" for count, name, fate in counts if count]
+        return [f"{count} {name.format('s' if count > 1 else '')} {fate}" for count, name, fate in counts if count]

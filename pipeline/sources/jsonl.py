@@ -64,7 +64,7 @@ def _name(path: JSON | None) -> str:
 class _Rows:
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self._cleaner = Cleaner()
+        self._cleaner = Cleaner(by_hand=True)
         self._problems: dict[str, list[int]] = {}
         self._same: Counter[str] = Counter()
 

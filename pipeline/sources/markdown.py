@@ -25,7 +25,7 @@ class MarkdownReader:
 
     def read(self, source: SourceText) -> Reading:
         """A draft for each section; broken front matter is a notice."""
-        cleaner = Cleaner()
+        cleaner = Cleaner(by_hand=True)
         front = split_front_matter(cleaner.text(source.text))
         about = About(front.data, source.label, source.modified)
         # Without a title of the whole, the file's name leads: "2026-01-30-session-01 > 결정".

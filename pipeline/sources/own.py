@@ -18,6 +18,10 @@ def unmark_own(text: str) -> str:
     return _OWN.unmark(text, "(gieok-memory)")
 
 
-def cut_own(text: str) -> tuple[str, int]:
-    """`text` without our own output, and how many pieces of it there were. An unclosed marker reaches to the end."""
-    return _OWN.cut(text, drop_before_stray=False)
+def cut_own(text: str, *, unclosed_to_end: bool = True) -> tuple[str, int]:
+    """`text` without our own output, and how many pieces of it there were.
+
+    An unclosed marker reaches to the end: a host may have cut our output short. In a note, which nobody cuts, it is a
+    word like others (not `unclosed_to_end`).
+    """
+    return _OWN.cut(text, drop_before_stray=False, unclosed_to_end=unclosed_to_end)

@@ -25,7 +25,7 @@ class PlainReader:
 
     def read(self, source: SourceText) -> Reading:
         """A draft for each part. It is known by its first line, so that it stays the same when others change."""
-        cleaner = Cleaner()
+        cleaner = Cleaner(by_hand=True)
         moment = date_in_name(source.label) or source.modified
         name = PurePosixPath(source.label).name
         seen: Counter[str] = Counter()

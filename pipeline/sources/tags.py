@@ -40,16 +40,16 @@ class Tag:
         end = f"{_INVISIBLE}(?![\\w-])(?!/\\w)(?(close)(?:(?:\\s*|[^<>\\n]{{0,200}}?){greater})?)"
         self._pattern = re.compile(less + _GAP + slash + word + end, re.IGNORECASE)
 
-    def cut(self, text: str, *, drop_before_stray: bool) -> tuple[str, int]:
+    def cut(self, text: str, *, drop_before_stray: bool, unclosed_to_end: bool = True) -> tuple[str, int]:
         """`text` without what the tag encloses, and how many pieces were cut.
 
-        An unclosed tag reaches to the end. A closing tag that nothing opened loses everything before it if
-        `drop_before_stray`, and else just goes.
+        An unclosed tag reaches to the end, or if not `unclosed_to_end` is no tag. A closing tag that nothing opened
+        loses everything before it if `drop_before_stray`, and else just goes.
         """
         total = 0
         # What is left on both sides of a cut may read as a tag anew.
         for _ in range(_ROUNDS):
-            text, count = self._cut_once(text, drop_before_stray)
+            text, count = self._cut_once(text, drop_before_stray, unclosed_to_end)
             if not count:
                 return text, total
             total += count
@@ -63,11 +63,12 @@ class Tag:
                 return text
         return ""
 
-    def _cut_once(self, text: str, drop_before_stray: bool) -> tuple[str, int]:
+    def _cut_once(self, text: str, drop_before_stray: bool, unclosed_to_end: bool) -> tuple[str, int]:
         kept: list[str] = []
-        depth = count = position = 0
+        depth = count = position = opened = 0
         for start, end, closes in self._tags(text):
             if depth == 0:
+                opened = start
                 kept.append(text[position:start])
                 count += 1
                 if closes and drop_before_stray:
@@ -76,6 +77,9 @@ class Tag:
             position = end
         if depth == 0:
             kept.append(text[position:])
+        elif not unclosed_to_end:
+            kept.append(text[opened:])
+            count -= 1
         return "".join(kept), count
 
     def _tags(self, text: str) -> Iterator[tuple[int, int, bool]]:

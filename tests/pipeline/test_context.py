@@ -102,3 +102,19 @@ def test_a_change_of_files_alone_is_found(words: Gieok, tmp_path: Path) -> None:
     written(file, turn("1", "고쳤다", None, files=["b_second.py"]))
     words.index([file])
     assert (found(words, "a_first"), found(words, "b_second")) == ([], ["고쳤다"])
+
+
+def test_no_word_of_a_neighbour_outlives_it_when_turns_change_places(words: Gieok, tmp_path: Path) -> None:
+    alpha, mid, gamma, delta = (
+        turn(str(number), text, "s1", minute)
+        for number, (text, minute) in enumerate(
+            [("alpha zebrafish", 0), ("mid walrusese", 2), ("gamma quokkas", 2), ("delta octopi", 2)]
+        )
+    )
+    file = written(tmp_path / "talk.jsonl", alpha, mid, gamma, delta)
+    words.index([file])
+    assert found(words, "walrusese")[0] == "mid walrusese"
+    written(file, alpha, delta, gamma)
+    words.index([file])
+    assert found(words, "walrusese") == []
+    assert found(words, "quokkas") == ["gamma quokkas", "delta octopi"]  # beside each other, now the other way round

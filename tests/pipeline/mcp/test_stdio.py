@@ -162,6 +162,15 @@ def test_every_tool_answers_in_both_forms(home: Path) -> None:
     talk(home, speak)
 
 
+def test_a_lone_surrogate_in_an_argument_is_answered(raw: Raw) -> None:
+    raw.initialize()
+    call = {"name": "search", "arguments": {"query": "배포 \ud800", "min_score": 0}}
+    raw.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})  # JSON escapes it
+    reply = raw.receive()
+    assert reply["id"] == 2
+    assert not reply["result"].get("isError")
+
+
 def test_budgets_hold_in_both_forms(home: Path) -> None:
     async def speak(session: ClientSession) -> None:
         for limit in (300, 700, 2_000):

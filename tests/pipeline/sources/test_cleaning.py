@@ -43,3 +43,14 @@ def test_json_to_its_names_and_depth() -> None:
     assert isinstance(cleaned, dict)
     assert cleaned["a"] == ["", 1, None, True, "inf"]
     assert "s" not in str(cleaned["deep"])
+
+
+def test_in_a_note_a_marker_of_ours_that_is_never_closed_is_a_word() -> None:
+    text = "마커 `<gieok-memory>` 는 주입 표시다.\n\n중요한 결정은 남는다."
+    by_hand, from_host = Cleaner(by_hand=True), Cleaner()
+    assert by_hand.text(text) == text
+    assert by_hand.notices() == []
+    assert by_hand.text("앞 <gieok-memory>답</gieok-memory> 뒤 <gieok-memory> 끝") == "앞  뒤 <gieok-memory> 끝"
+    assert "중요한" not in from_host.text(text)  # a host may have cut our answer short
+    from_host.text("<gieok-memory>또</gieok-memory>")
+    assert from_host.notices() == ["2 earlier answers of gieok left out"]
