@@ -7,7 +7,7 @@ import json
 import os
 import random
 import string
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -149,17 +149,13 @@ def test_any_text_can_be_masked_twice(text: str) -> None:
     assert masked(once) == once
 
 
-def test_long_lines_take_time_in_proportion() -> None:
-    def seconds(text: str) -> float:
-        began = time.perf_counter()
-        mask(text)
-        return time.perf_counter() - began
-
-    for unit in ("password=", "a://b:c", "eyJ", "-----BEGIN PRIVATE KEY-----", "Authorization: ", "A" * 64):
-        short = min(seconds(unit * (100_000 // len(unit))) for _ in range(3))
-        long = seconds(unit * (800_000 // len(unit)))
-        # Eight times the text: quadratic time would be 64-fold. A ratio of one run, wide enough for a busy machine.
-        assert long < 30 * max(short, 0.002), unit
+@pytest.mark.parametrize(
+    "unit", ["password=", "a://b:c", "eyJ", "-----BEGIN PRIVATE KEY-----", "Authorization: ", "A" * 64, "-u a:", "ghp_"]
+)
+def test_long_hostile_lines_come_to_an_end(unit: str) -> None:
+    # In quadratic time, as a first version took for "eyJ", this would be hours for all of them.
+    text = unit * (1_000_000 // len(unit))
+    assert mask(text) == (text, Counter())
 
 
 def everything(folder: Path) -> bytes:
