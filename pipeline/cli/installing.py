@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,6 +74,8 @@ def install(
         typer.echo("gieok is registered in Claude Code already; nothing to change.")
     elif not dry_run and not as_json:
         typer.echo("gieok is registered. Restart Claude Code, then try: /diary, /reflect, /memory QUERY")
+    if find_spec("mcp") is None:
+        complain('The MCP server will not start: it needs an extra. Run: pip install "gieok[mcp]"')
     return FOUND
 
 

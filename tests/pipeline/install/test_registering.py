@@ -205,3 +205,16 @@ def test_other_hosts_lead_to_what_can_be_printed(gieok: Run, home: Path, argumen
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "gieok install --print" in result.stderr
     assert held(home) == {}
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from pipeline.cli import app, installing
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setattr(installing, "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["install", "claude-code"])
+    assert done.exit_code == 0
+    assert 'pip install "gieok[mcp]"' in done.stderr
