@@ -7,12 +7,6 @@ from __future__ import annotations
 
 import sys
 
-from pipeline.cli import diaries as _diaries  # noqa: F401 - registers its commands
-from pipeline.cli import doctoring as _doctoring  # noqa: F401 - registers its command
-from pipeline.cli import hooking as _hooking  # noqa: F401 - registers its command
-from pipeline.cli import importing as _importing  # noqa: F401 - registers its command
-from pipeline.cli import installing, serving  # noqa: F401 - registers its commands
-from pipeline.cli import reflecting as _reflecting  # noqa: F401 - registers its command
 from pipeline.cli.app import app
 from pipeline.cli.run import FAILED, INTERRUPTED, complain, into_nothing, speak_utf8
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexes.errors import DiaryError, GieokError, NoStoreError, UsageError
-from pipeline.cli.app import QueryCommand, app
 from pipeline.cli.finding import Format
+from pipeline.cli.lazy import QueryCommand, module_app
 from pipeline.cli.narrowing import Project
 from pipeline.cli.options import AsJson, Common, Config, Home, NoColor, common, print_json
 from pipeline.cli.run import FAILED, FOUND, NOTHING, complain, decoded, ends_well
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pipeline.check import CheckReport
     from pipeline.diary.write import About, DiaryReport
     from pipeline.settings import Settings
+
+app = module_app()
 
 
 @app.command()

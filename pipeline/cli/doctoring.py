@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import AsJson, Config, Home, NoColor, common, print_json
 from pipeline.cli.run import FAILED, FOUND, complain, ends_well
+
+app = module_app()
 
 
 @app.command()

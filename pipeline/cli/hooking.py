@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import Config, Home, NoColor, common
+
+app = module_app()
 
 
 @app.command(no_args_is_help=False)

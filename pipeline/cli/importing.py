@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexes.errors import NoStoreError
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import AsJson, Common, Config, Home, NoColor, common, print_json
 from pipeline.cli.run import FAILED, FOUND, NOTHING, ends_well
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pipeline.formatter import Line
     from pipeline.imports.importer import ImportReport
     from pipeline.results import Failure
+
+app = module_app()
 
 SHOWN = 5
 """Failures and notices that are printed; the rest are counted, and all of them are in --json."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import AsJson, Common, Config, Home, NoColor, common, print_json, wrapped
 from pipeline.cli.run import FOUND, NOTHING, complain, ends_well
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pipeline.formatter import Line
     from pipeline.install.claude_code import Work
     from pipeline.install.snippets import Snippet
+
+app = module_app()
 
 
 class Scope(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indexes.errors import UsageError
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import AsJson, Config, Home, NoColor, common, print_json
 from pipeline.cli.run import FAILED, FOUND, NOTHING, complain, decoded, ends_well
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.reflect.results import Applied, Reflection
+
+app = module_app()
 
 
 @app.command()

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from indexes.errors import MissingExtraError, UsageError
-from pipeline.cli.app import app
+from pipeline.cli.lazy import module_app
 from pipeline.cli.options import AsJson, Config, Home, NoColor, common, print_json
 from pipeline.cli.run import FOUND, complain, decoded, ends_well
+
+app = module_app()
 
 PORT = 8377
 FROM_STDIN = "-"
