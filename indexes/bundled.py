@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from tokenizers import AddedToken, Tokenizer
 
+from indexes.ahead import BUNDLED_FOLDER, session, taken
 from indexes.types import Floats
 
 
@@ -24,17 +23,10 @@ class BundledModel:
     Raises whatever ONNX Runtime, the tokenizer or a missing file do.
     """
 
-    def __init__(self, folder: Path, threads: int | None) -> None:
-        options = onnxruntime.SessionOptions()
-        # The graph was fused when it was made: looking for more takes 0.2 s and changes no bit of a vector.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        if threads is not None:
-            options.intra_op_num_threads = options.inter_op_num_threads = threads
+    def __init__(self, threads: int | None) -> None:
         with ThreadPoolExecutor(1) as beside:  # each takes about a tenth of a second
-            tokenizer = beside.submit(_tokenizer, folder)
-            self._session = onnxruntime.InferenceSession(
-                str(folder / "model.onnx"), sess_options=options, providers=["CPUExecutionProvider"]
-            )
+            tokenizer = beside.submit(_tokenizer)
+            self._session = taken(threads) or session(threads)
             self._tokenizer = tokenizer.result()
         self._inputs = {node.name for node in self._session.get_inputs()}
 
@@ -58,13 +50,15 @@ class BundledModel:
     query_embed = passage_embed = embed
 
 
-def _tokenizer(folder: Path) -> Tokenizer:
-    config = json.loads((folder / "tokenizer_config.json").read_bytes())
-    special = json.loads((folder / "special_tokens_map.json").read_bytes())
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+def _tokenizer() -> Tokenizer:
+    config = json.loads((BUNDLED_FOLDER / "tokenizer_config.json").read_bytes())
+    special = json.loads((BUNDLED_FOLDER / "special_tokens_map.json").read_bytes())
+    tokenizer = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
     tokenizer.enable_truncation(config["model_max_length"])
     for token in special.values():
         tokenizer.add_special_tokens([AddedToken(**token) if isinstance(token, dict) else token])
     pad = config["pad_token"]
-    tokenizer.enable_padding(pad_token=pad, pad_id=json.loads((folder / "config.json").read_bytes())["pad_token_id"])
+    tokenizer.enable_padding(
+        pad_token=pad, pad_id=json.loads((BUNDLED_FOLDER / "config.json").read_bytes())["pad_token_id"]
+    )
     return tokenizer

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 import re
 import threading
 import time
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from lru import LRU
 
+from indexes.ahead import BUNDLED_FOLDER, BUNDLED_MODEL, without_telemetry
 from indexes.centre import Centre
 from indexes.errors import EmbedderError
 from indexes.hub import load_from_hub
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from indexes.bundled import BundledModel
 
-BUNDLED_MODEL: Final = "e5-small-ko-en"
-_MODELS: Final = Path(__file__).parent / "models"
 CENTRE_FILE: Final = "centre.npy"
 
 QUERY_CACHE: Final = 256
@@ -50,18 +48,6 @@ _QUERY, _PASSAGE = "query: ", "passage: "
 # Tokenizers read these as control tokens wherever they stand. A space makes them text; nothing else changes.
 _CONTROL = re.compile(r"<(?=/?(?:s|pad|unk|mask)>)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _without_telemetry() -> None:
-    """Keep ONNX Runtime (from 1.32 on) and the hub's client from telling their makers about their use.
-
-    Must come before their first import. Nothing leaves this machine unless the user asks for a model.
-    """
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
-
-    onnxruntime.disable_telemetry_events()
 
 
 class Embedder(Protocol):
@@ -184,7 +170,7 @@ class FastEmbedder:
                 config = _bundled_config()
                 name = f"{BUNDLED_MODEL}@{config['fingerprint'][:12]}"
                 if self._centred:
-                    name += f"-{_digest(_MODELS / BUNDLED_MODEL / CENTRE_FILE)}"
+                    name += f"-{_digest(BUNDLED_FOLDER / CENTRE_FILE)}"
                 self._identity = name, int(config["hidden_size"])
             else:
                 found = _description(self._model)
@@ -198,11 +184,11 @@ class FastEmbedder:
                 return self._engine
             if self._failure is not None and time.monotonic() - self._failure[0] < RETRY_SECONDS:
                 raise self._failure[1]
-            _without_telemetry()
+            without_telemetry()
             try:
                 if self._bundled:
                     if self._centred:
-                        self._centre = Centre.load(_MODELS / BUNDLED_MODEL / CENTRE_FILE)
+                        self._centre = Centre.load(BUNDLED_FOLDER / CENTRE_FILE)
                     self._engine = _load_bundled(self._threads)
                 else:
                     self._engine = load_from_hub(_description(self._model), self._cache, self._threads)
@@ -240,7 +226,7 @@ def _digest(path: Path) -> str:
 
 
 def _bundled_config() -> dict[str, Any]:
-    path = _MODELS / BUNDLED_MODEL / "config.json"
+    path = BUNDLED_FOLDER / "config.json"
     try:
         config: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -252,17 +238,17 @@ def _load_bundled(threads: int | None) -> BundledModel:
     try:
         from indexes.bundled import BundledModel
 
-        return BundledModel(_MODELS / BUNDLED_MODEL, threads)
+        return BundledModel(threads)
     except Exception as error:  # ONNX Runtime's classes are private
         raise EmbedderError(
-            f"The bundled model in {_MODELS / BUNDLED_MODEL} can't be loaded ({error}). Reinstall gieok; "
+            f"The bundled model in {BUNDLED_FOLDER} can't be loaded ({error}). Reinstall gieok; "
             "search by words still works."
         ) from error
 
 
 def _description(model: str) -> dict[str, Any]:
     """What fastembed knows about a model of its list. Raises EmbedderError."""
-    _without_telemetry()
+    without_telemetry()
     from fastembed import TextEmbedding
 
     known = {found["model"].lower(): found for found in TextEmbedding.list_supported_models()}

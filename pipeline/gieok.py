@@ -20,9 +20,7 @@ from pipeline.cache import TimedCache
 from pipeline.confidence import Confidence
 from pipeline.filters import SearchFilter
 from pipeline.home import Home
-from pipeline.indexing import index_paths
 from pipeline.legs import NO_MODEL, Legs
-from pipeline.notes import FOLDER, Note, Origin, Remembered, compose, own_notes, write
 from pipeline.options import Form, Mode, SmartSearchOptions
 from pipeline.progress import OnProgress
 from pipeline.results import (
@@ -41,7 +39,6 @@ from pipeline.retriever import Rankings, Retriever
 from pipeline.search import Search
 from pipeline.settings import Settings
 from pipeline.smart import Plan, Question, SmartSearch, narrowed, today, understand
-from pipeline.sources.walker import expanded, identity_of
 from pipeline.version import VERSION
 
 if TYPE_CHECKING:  # imported where they are used: a hook must not wait for what it doesn't need
@@ -50,6 +47,7 @@ if TYPE_CHECKING:  # imported where they are used: a hook must not wait for what
     from pipeline.diary.write import About, DiaryReport
     from pipeline.explain import Explanation
     from pipeline.imports.importer import ImportReport
+    from pipeline.notes import Note, Origin, Remembered
     from pipeline.reflect.results import Reflection
 
 EMBEDDED_WITH_A_NOTE = 50
@@ -120,6 +118,10 @@ class Gieok:
         was reported, and the next one resumes. Files that can't be read are named in the report. Secrets are masked
         before anything is written, unless `redact` (by default `privacy.redact`) is False.
         """
+        from pipeline.indexing import index_paths  # what only writing needs, no search shall wait for
+        from pipeline.notes import own_notes
+        from pipeline.sources.walker import expanded
+
         named = [expanded(Path(path)) for path in paths]
         self._refuse_read_only()
         with self._lock:
@@ -206,17 +208,26 @@ class Gieok:
         `origin` gives the session, and the project if none is named. Raises UsageError (empty, too long) and StoreError
         (the file can't be written); once it is written nothing is raised, and the notices say what it lacks.
         """
+        from pipeline.notes import FOLDER, compose, write
+
         now = datetime.now(self.settings.time.tzinfo()).astimezone(self.settings.time.tzinfo())
         note = compose(text, title=title, tags=tags, project=project, origin=origin, now=now)
         return self._remembered(note, write(note, self.home / FOLDER))
 
+    def _ids_of(self, path: Path) -> list[str]:
+        from pipeline.sources.walker import identity_of
+
+        return self._store.ids_at(identity_of(path))
+
     def _remembered(self, note: Note, path: Path) -> Remembered:
+        from pipeline.notes import Remembered
+
         notices, ids = list(note.notices), []
         try:
             with self._lock:
                 # A store that lacks many vectors would keep the caller waiting for minutes.
                 report = self.index([path], vectors=self._legs.vectors_pending() <= EMBEDDED_WITH_A_NOTE)
-                ids = self._store.ids_at(identity_of(path))
+                ids = self._ids_of(path)
             notices += [f"{failure.path}: {failure.reason}" for failure in report.failed]
             if report.vectors_pending:
                 notices.append(f"{report.vectors_pending} memories have no vectors yet. Run: gieok index")
@@ -265,7 +276,7 @@ class Gieok:
                 # A store that lacks many vectors would keep the caller waiting for minutes.
                 return self.index([path], vectors=self._legs.vectors_pending() <= EMBEDDED_WITH_A_NOTE)
 
-            return kept(entry, index, lambda path: self._store.ids_at(identity_of(path)))
+            return kept(entry, index, self._ids_of)
 
     def brief(
         self,
@@ -282,7 +293,7 @@ class Gieok:
 
         def id_of(path: Path) -> str | None:
             with self._lock:
-                ids = self._store.ids_at(identity_of(path))
+                ids = self._ids_of(path)
                 return self.short_id(ids[0]) if ids else None
 
         return briefing(self.settings, self.home, project, max_tokens, form=form, id_of=id_of)

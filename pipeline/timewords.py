@@ -267,8 +267,8 @@ _MONTH_EN = (
 _DAY_EN = "mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
 _AFTER_KO = r"부터|까지|이후[로에]?|이전에?|이래"
 # What may stand after a Korean word of time without making it another word.
-_PARTICLE = r"(?:에[는도서]?|의|[은는도자와과]|하고|쯤|경|중에?|동안)?(?![0-9A-Za-z_가-힣]|[-/][0-9A-Za-z가-힣])"
-_END_KO = rf"(?:(?P<after_ko>\s?(?:{_AFTER_KO})(?![가-힣]))|{_PARTICLE})"
+_PARTICLE = r"(?:에[는도서]?|의|[은는도자와과]|하고|쯤|경|중에?|동안)?(?!\w|[-/]\w)"
+_END_KO = rf"(?:(?P<after_ko>\s?(?:{_AFTER_KO})(?!(?-i:[가-힣])))|{_PARTICLE})"
 _PHRASE = re.compile(
     rf"""(?<![\w./-])(?:(?P<before_en>since|from|until|till|before|after|on)\s+)?(?:
       (?:

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from indexes import embedder
+from indexes.ahead import BUNDLED_FOLDER
 from indexes.centre import KINDS
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "indexes" / "models" / embedder.BUNDLED_MODEL / embedder.CENTRE_FILE
+TARGET = BUNDLED_FOLDER / embedder.CENTRE_FILE
 AMOUNT = 0.65
 """Of the mean, the part that is subtracted."""
 TOWARDS_QUERY = 0.5

@@ -37,11 +37,21 @@ class Common:
         """These options, with what stands after the command in front."""
         return Common(home or self.home, config or self.config, no_color or self.no_color)
 
-    def open(self, *, create: bool = True) -> Gieok:
-        """The store; commands that only read make none (`create=False`). Raises NoStoreError."""
-        from pipeline import Gieok
+    def open(self, *, create: bool = True, to_search: bool = False) -> Gieok:
+        """The store; commands that only read make none (`create=False`). Raises NoStoreError.
 
-        return Gieok.open(self.home, self.config, create=create)
+        With `to_search` the model is loaded meanwhile.
+        """
+        from pipeline.settings import Settings
+
+        settings = Settings.load(self.config)
+        if to_search:
+            from indexes.ahead import begin
+
+            begin(settings.embedder.model, settings.embedder.threads or None)
+        from pipeline.gieok import Gieok
+
+        return Gieok.open(self.home, settings, create=create)
 
     def show(self, lines: Iterable[Line]) -> None:
         """Print a view on stdout."""

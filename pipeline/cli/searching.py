@@ -86,7 +86,7 @@ def search(
         as_json=as_json,
         form=form,
     )
-    with chosen.open(create=False) as memory:
+    with chosen.open(create=False, to_search=True) as memory:
         return ask.run(memory, chosen)
 
 
@@ -127,7 +127,7 @@ def explain(
         filter=narrowed(types, session, project, team, task, tags, since, until),
         detect_time=False if no_time else None,
     )
-    with chosen.open(create=False) as memory:
+    with chosen.open(create=False, to_search=True) as memory:
         told = memory.explain(decoded(" ".join(query)), decoded(expect) if expect else None, options)
         if as_json:
             print_json(told.to_json())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from indexes.ahead import begin
 from indexes.errors import GieokError, NoStoreError, SourceError
 from pipeline.home import named_folder
 from pipeline.hooks.command import HookCall
@@ -46,6 +47,7 @@ def _settings(call: HookCall) -> Settings:
 
 
 def _prompt(given: Given, home: Path, settings: Settings, reply: Reply) -> None:
+    begin(settings.embedder.model, settings.embedder.threads or None)
     from pipeline.hooks.prompt import answer_prompt
 
     answer_prompt(given, home, settings, reply)

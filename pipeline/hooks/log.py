@@ -9,6 +9,9 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from indexes.errors import GieokError
+from pipeline.plaintext import clean, fold
+
 LARGEST = 64_000
 """Bytes after which the log becomes `hooks.log.1`, and that one is gone."""
 _MESSAGE = 300
@@ -20,17 +23,16 @@ def log_path(home: Path) -> Path:
 
 
 def note(home: Path | None, event: str, error: BaseException | str) -> None:
-    """Write down a problem, if the home is there; never raises."""
+    """Write down a problem, if the home is there; never raises.
+
+    What an error says is made `harmless`. A text is written as it is, and without an import: an import that hangs in
+    another thread may be what it tells about.
+    """
     if home is None or not home.is_dir():
         return
     kind, message = ("Note", error) if isinstance(error, str) else (type(error).__name__, _said(error))
     try:
-        from pipeline.plaintext import clean, fold
-        from pipeline.sources.redact import masked
-
-        line = (
-            f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S+00:00} {event} {kind}: {masked(fold(clean(message)))[:_MESSAGE]}\n"
-        )
+        line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S+00:00} {event} {kind}: {message[:_MESSAGE]}\n"
         path = log_path(home)
         if path.exists() and path.stat().st_size > LARGEST:
             path.replace(path.with_name("hooks.log.1"))
@@ -44,6 +46,13 @@ def note(home: Path | None, event: str, error: BaseException | str) -> None:
         return
 
 
+def harmless(text: str) -> str:
+    """On one line, without what a terminal would obey and with secrets masked."""
+    from pipeline.sources.redact import masked
+
+    return masked(fold(clean(text)))
+
+
 def recent(home: Path, limit: int = 20) -> list[str]:
     """The last problems, oldest first; [] if there are none or they can't be read."""
     try:
@@ -54,10 +63,8 @@ def recent(home: Path, limit: int = 20) -> list[str]:
 
 def _said(error: BaseException) -> str:
     # Only our own errors and the system's are written for people; others may quote what they choked on.
-    from indexes.errors import GieokError
-
     if isinstance(error, GieokError):
-        return str(error)
+        return harmless(str(error))
     if isinstance(error, OSError):
-        return f"{error.strerror} ({error.filename})" if error.filename else str(error.strerror)
+        return harmless(f"{error.strerror} ({error.filename})" if error.filename else str(error.strerror))
     return "unexpected; please report it"

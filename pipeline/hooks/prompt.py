@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indexes.errors import EmbedderError, GieokError
+from indexes.errors import GieokError
 from pipeline.budget import cost
 from pipeline.filters import SearchFilter
 from pipeline.gieok import Gieok
@@ -53,12 +53,13 @@ def answer_prompt(given: Given, home: Path, settings: Settings, reply: Reply) ->
         return
     with Gieok.open(home, settings, create=False) as memory:
         ready = threading.Event()
-        # Not sooner: an import that hangs in one thread can hold up the others.
+        # Not sooner: an import that hangs in one thread can hold up the others. (ONNX Runtime reads the model since the
+        # settings are known, which imports nothing else.)
         threading.Thread(target=_load, args=(memory, ready.set), daemon=True).start()
         if ready.wait(max(0.0, reply.left - _RESERVE)):
             _finish(reply, _found(memory, query, given, seen), None, seen)
         else:
-            late = EmbedderError("The model did not load in time (hooks.timeout); words alone were searched.")
+            late = "The model did not load in time (hooks.timeout); words alone were searched."
             note(home, "user-prompt-submit", late)
             _finish(reply, None, found, seen)
             os._exit(0)  # the thread that hangs can't be ended otherwise

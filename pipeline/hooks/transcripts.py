@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indexes.errors import SourceError, StoreBusyError
-from pipeline.hooks.log import note
+from pipeline.hooks.log import harmless, note
 from pipeline.hooks.reply import Reply
 from pipeline.hooks.seen import folder
 from pipeline.settings import Settings
@@ -103,7 +103,7 @@ def _take_all(home: Path, settings: Settings, event: str) -> None:
                 if path is not None:
                     report = memory.index([path], vectors=False)
                     for failure in report.failed:
-                        note(home, event, f"{failure.path}: {failure.reason}")
+                        note(home, event, harmless(f"{failure.path}: {failure.reason}"))
                 mark.unlink(missing_ok=True)
 
 

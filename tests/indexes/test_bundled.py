@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
 
-from indexes import bundled
+from indexes import ahead, bundled
 from indexes.bundled import BundledModel
+from indexes.embedder import FastEmbedder
+from indexes.errors import EmbedderError
 
 FOLDER = Path(bundled.__file__).parent / "models/e5-small-ko-en"
 TEXTS = [
@@ -32,7 +35,25 @@ def test_vectors_and_counts_are_those_of_fastembed() -> None:
         model_file="model.onnx",
     )
     theirs = TextEmbedding("test/bundled", specific_model_path=str(FOLDER))
-    ours = BundledModel(FOLDER, None)
+    ours = BundledModel(None)
     expected = np.array(list(theirs.passage_embed(TEXTS, batch_size=len(TEXTS))))
     assert np.array_equal(np.array(list(ours.passage_embed(TEXTS, batch_size=len(TEXTS)))), expected)
     assert ours.token_count(TEXTS) == theirs.token_count(TEXTS)
+
+
+@pytest.mark.parametrize(("model", "threads"), [("e5-small-ko-en", None), ("e5-small-ko-en", 1), ("other/model", None)])
+def test_a_model_that_was_begun_ahead_gives_the_same_vectors(model: str, threads: int | None) -> None:
+    expected = FastEmbedder().embed_query("배포 언제?")
+    ahead.begin(model, threads)
+    ahead.begin(model, threads)  # a second time is harmless
+    assert np.array_equal(FastEmbedder().embed_query("배포 언제?"), expected)
+    assert ahead.taken(threads) is None  # it is given once, and none is left over
+
+
+def test_a_model_that_cannot_be_loaded_ahead_fails_where_it_is_needed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(ahead, "BUNDLED_FOLDER", tmp_path)
+    ahead.begin("e5-small-ko-en", None)
+    with pytest.raises(EmbedderError, match="Reinstall gieok"):
+        FastEmbedder().embed_query("배포 언제?")
