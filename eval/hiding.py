@@ -56,6 +56,14 @@ class HiddenWords(_Hiding[LexicalLeg]):
         """Exact scores for exactly these memories, hidden or not."""
         return self._leg.score(query, ids)
 
+    def rewrite(self, entries: Iterable[LexicalEntry], sequence: int) -> None:
+        """Rewrite the leg."""
+        self._leg.rewrite(entries, sequence)
+
+    def ownerless(self, tokens: Iterable[str]) -> list[str]:
+        """Tokens of the leg that no memory holds, hidden or not."""
+        return self._leg.ownerless(tokens)
+
 
 class HiddenVectors(_Hiding[DenseLeg]):
     """A vector leg whose searches leave out `hidden`; the background is that of all."""
@@ -75,6 +83,14 @@ class HiddenVectors(_Hiding[DenseLeg]):
     def score(self, vector: Floats, ids: Ids) -> DenseRanking:
         """Exact cosines for exactly these memories, hidden or not."""
         return self._leg.score(vector, ids)
+
+    def purge(self) -> None:
+        """Purge the leg."""
+        self._leg.purge()
+
+    def holds(self, beginning: bytes) -> bool:
+        """Whether the leg has such a vector, hidden or not."""
+        return self._leg.holds(beginning)
 
     def stored(self, rid: int) -> tuple[Floats, NDArray[np.int32]] | None:
         """What the leg holds for a memory, hidden or not."""

@@ -127,6 +127,21 @@ class Database:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def vacuum(self) -> None:
+        """Write the file anew, so that no page holds what was deleted. Waits for other writers."""
+        with self._errors():
+            self._connection.execute("PRAGMA temp_store = MEMORY")  # not a copy in a folder for all
+            self._connection.execute("PRAGMA secure_delete = ON")  # from here on nothing is only unlinked
+            self._connection.execute("VACUUM")
+            self.empty_log()
+
+    def empty_log(self) -> None:
+        """Move what is in the log into the file and cut the log off. Raises StoreBusyError while others read it."""
+        with self._errors():
+            busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreBusyError(f"Other processes are reading the log of {self.path}. Repeat when they are done.")
+
     def _refuse_exchanged(self) -> None:
         """Refuse to write into a file that no longer has its name: a repair, or somebody, put another there."""
         if _identity(self.path) != self._file:

@@ -114,10 +114,19 @@ class FlatDense:
             fresh = _pack(
                 [entry for entry in latest.values() if len(entry.vectors)], replaced, before, self._dimensions
             )
-            counts = self._compact(append_rows(self._folder, before, fresh, self._dimensions))
-            Manifest(sequence, self._identity, counts).write(self._folder)
-            drop_other_generations(self._folder, counts[GENERATION])
+            self._valid(sequence, self._compact(append_rows(self._folder, before, fresh, self._dimensions), _MOST_DEAD))
+
+    def purge(self) -> None:
+        """Keep only what is alive, in new files: nothing of what was dropped or replaced stays on the disk."""
+        with write_lock(self._folder, self._lock_seconds):
             self.refresh()
+            if GENERATION in self._view.manifest.counts:  # otherwise nothing was ever written
+                self._valid(self.sequence, self._compact(self._view.manifest.counts, -1.0))
+
+    def _valid(self, sequence: int, counts: Mapping[str, int]) -> None:
+        Manifest(sequence, self._identity, counts).write(self._folder)
+        drop_other_generations(self._folder, counts[GENERATION])
+        self.refresh()
 
     def verify(self) -> None:
         """Read all files and compare them with their checksums. Raises IndexCorruptError."""
@@ -159,6 +168,14 @@ class FlatDense:
         lines = slice(int(entry["row"]), int(entry["row"]) + int(entry["rows"]))
         return np.array(self._view.rows.vectors[lines]), np.array(self._view.rows.spans[lines])
 
+    def holds(self, beginning: bytes) -> bool:
+        """Whether the vector of a memory that can be found begins with these bytes (float32, little-endian)."""
+        wanted = np.frombuffer(beginning, "<f4")
+        alive = self._view.entries[self._view.alive]
+        lines = _ranges(alive["row"], alive["rows"])
+        heads = self._view.rows.vectors[:, : len(wanted)]
+        return bool((heads[lines] == wanted).all(axis=1).any())
+
     def _read_manifest(self) -> Manifest:
         manifest = Manifest.read(self._folder)
         if manifest is None:
@@ -190,11 +207,14 @@ class FlatDense:
                 "try again or choose another model."
             )
 
-    def _compact(self, counts: dict[str, int]) -> dict[str, int]:
-        """Copy what is alive into the next generation if too much is dead; the counts that are valid then."""
+    def _compact(self, counts: Mapping[str, int], most_dead: float) -> Mapping[str, int]:
+        """Copy what is alive into the next generation if more than this part of all rows is dead.
+
+        Returns the counts that are valid then.
+        """
         view = _View(Manifest(0, {}, counts), map_rows(self._folder, counts, self._dimensions))
         dead = counts["vectors"] - int(view.entries["rows"][view.alive].sum())
-        if dead <= _MOST_DEAD * counts["vectors"]:
+        if dead <= most_dead * counts["vectors"]:
             return counts
         fresh = {GENERATION: counts[GENERATION] + 1}
         entries, rows = view.entries, view.rows

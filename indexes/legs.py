@@ -41,6 +41,12 @@ class LexicalLeg(Leg, Protocol):
     def apply(self, entries: Iterable[LexicalEntry], removed: Iterable[int], sequence: int) -> None:
         """Add or replace `entries`, drop the rids in `removed`, and remember `sequence`; durable on return."""
 
+    def rewrite(self, entries: Iterable[LexicalEntry], sequence: int) -> None:
+        """Hold exactly `entries`, in new files: nothing of what was there before stays on the disk."""
+
+    def ownerless(self, tokens: Iterable[str]) -> list[str]:
+        """Those of the tokens that are still in the files of the index although no memory holds them any more."""
+
     def search(self, query: WeightedQuery, depth: int, where: Filter = NO_FILTER) -> LexicalRanking:
         """The best `depth` memories for the query's weighted tokens."""
 
@@ -59,6 +65,12 @@ class DenseLeg(Leg, Protocol):
 
     def score(self, vector: Floats, ids: Ids) -> DenseRanking:
         """Exact cosines for exactly these memories, in the order given; NaN for one without a vector."""
+
+    def purge(self) -> None:
+        """Keep only what is alive, in new files: nothing of what was dropped or replaced stays on the disk."""
+
+    def holds(self, beginning: bytes) -> bool:
+        """Whether the vector of a memory that can be found begins with these bytes (float32, little-endian)."""
 
     def stored(self, rid: int) -> tuple[Floats, NDArray[np.int32]] | None:
         """Copies of the vectors and spans that the leg holds for a memory: reused when only its date or tags change."""

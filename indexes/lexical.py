@@ -106,6 +106,41 @@ class TantivyLexical:
         Entries are taken as they come, so that any number of them fits into memory; of two with one rid the later
         one stays.
         """
+        with self._writer(sequence) as writer:
+            rest, gone = iter(entries), iter(removed)
+            while dropped := list(islice(gone, _BATCH)):
+                with self._writing():
+                    self._delete(writer, dropped)
+            while batch := {entry.rid: entry for entry in islice(rest, _BATCH)}:
+                with self._writing():
+                    self._delete(writer, batch)
+                    for entry in batch.values():
+                        writer.add_document(_document(entry))
+            with self._writing():
+                writer.commit()
+
+    def rewrite(self, entries: Iterable[LexicalEntry], sequence: int) -> None:
+        """Hold exactly `entries`, in new files: nothing of what was there before stays on the disk.
+
+        Searches find what was there until this returns. Of two entries with one rid both stay: give each once.
+        """
+        with self._writer(sequence) as writer:
+            with self._writing():
+                writer.delete_all_documents()
+            for entry in entries:
+                with self._writing():
+                    writer.add_document(_document(entry))
+            with self._writing():
+                writer.commit()
+        with write_lock(self._folder, self._lock_seconds), self._writing():
+            # Once this process has let go of the old files. Another one that still searches them has no names for them.
+            sweeper = self._index.writer(_HEAP, 1)
+            sweeper.garbage_collect_files()
+            sweeper.wait_merging_threads()
+
+    @contextmanager
+    def _writer(self, sequence: int) -> Iterator[tantivy.IndexWriter]:
+        """A writer that nobody else has, and afterwards the manifest that names the change it has reached."""
         with write_lock(self._folder, self._lock_seconds):
             with self._writing():
                 writer = self._index.writer(_HEAP, 1)
@@ -113,17 +148,7 @@ class TantivyLexical:
                 with self._writing():
                     # A writer killed in a commit leaves files whose names the next commit wants ("already exists").
                     writer.garbage_collect_files()
-                rest, gone = iter(entries), iter(removed)
-                while dropped := list(islice(gone, _BATCH)):
-                    with self._writing():
-                        self._delete(writer, dropped)
-                while batch := {entry.rid: entry for entry in islice(rest, _BATCH)}:
-                    with self._writing():
-                        self._delete(writer, batch)
-                        for entry in batch.values():
-                            writer.add_document(_document(entry))
-                with self._writing():
-                    writer.commit()
+                yield writer
             finally:
                 # Releases tantivy's own lock; what is not committed is forgotten. Without the wait, merges that have
                 # begun would be lost and small commits would pile up as segments for ever.
@@ -152,6 +177,17 @@ class TantivyLexical:
                 return _ranking(wanted, {}, {}, terms.ceiling)
             scores = self._scores(terms.scoring([self._one_of(wanted)]), len(wanted))
             return _ranking(wanted, scores, self._coverage(terms, wanted), terms.ceiling)
+
+    def ownerless(self, tokens: Iterable[str]) -> list[str]:
+        """Those of the tokens that are still in the files of the index although no memory holds them any more."""
+        with self._reading():
+            return [
+                token
+                for token in tokens
+                for field in (BODY, INITIAL, NEAR)
+                if self._searcher.doc_freq(field, token)
+                and not self._searcher.search(Query.term_query(self._schema, field, token), 1, count=False).hits
+            ]
 
     def _open(self) -> tantivy.Index:
         if self._mirror is not None:

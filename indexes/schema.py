@@ -5,7 +5,8 @@ from __future__ import annotations
 SCHEMA_VERSION = 2
 
 FORGOTTEN: tuple[str, ...] = (
-    # What shall not come back: names of memories and sources, and what their text was (a keyed digest), never the text.
+    # What shall not come back (`indexes.forgetting`). `name` is a memory's id or a keyed digest of its text, `mark` the
+    # memory that it stands for; what was forgotten together has one `batch`.
     # IF NOT EXISTS: development versions added it to stores of schema 1.
     """CREATE TABLE IF NOT EXISTS forgotten (
         name TEXT PRIMARY KEY,

@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from indexes.database import RESTORE, Database
 from indexes.errors import AmbiguousIdError, StoreCorruptError, UnknownIdError
+from indexes.forgetting import PURGE, Tombstones, due, set_due
 from indexes.rows import COLUMNS, KEPT, SEARCHED, SELECTED, from_row, to_ms, to_row, where_sql
 from indexes.turns import TURN_SQL
 from indexes.types import Filter, Memory
@@ -165,18 +166,84 @@ class Store:
             key = f"{path}#{number}"
         return key
 
-    def write(self, sources: Iterable[tuple[Source, Sequence[Memory]]], removed: Iterable[Source] = ()) -> None:
+    def write(self, sources: Iterable[tuple[Source, Sequence[Memory]]], removed: Iterable[Source] = ()) -> int:
         """Make each source hold exactly its memories (whose `rid` is ignored), and drop the `removed` ones.
 
         One transaction, durable on return. What is unchanged keeps its row and its place in the derived indexes.
+        Returns how many memories stay out because they were forgotten.
         """
         with self._db.transaction() as db:
             change = _ChangeSet(db)
             for source in removed:
                 change.remove(source)
+            barred = 0
             for source, memories in sources:
-                change.replace(source, memories)
+                admitted = change.tombstones.admitted(memories)
+                barred += len(memories) - len(admitted)
+                change.replace(source, admitted)
             change.finish()
+            return barred
+
+    # --- forgetting ------------------------------------------------------------------------------
+
+    def matching(self, where: Filter) -> list[Memory]:
+        """All memories that pass the filter, oldest first."""
+        clauses, values = where_sql(where)
+        rows = self._db.rows(
+            f"SELECT {SELECTED} FROM memories m WHERE {clauses} ORDER BY timestamp_ms, position, rid", values
+        )
+        return list(map(from_row, rows))
+
+    def with_content(self, content: str) -> list[Memory]:
+        """All memories with exactly this content."""
+        rows = self._db.rows(f"SELECT {SELECTED} FROM memories WHERE content = ?", (content,))
+        return list(map(from_row, rows))
+
+    def holds(self, piece: bytes) -> bool:
+        """Whether any memory or source that is there holds these bytes in one of its texts."""
+        return any(
+            self._db.rows(f"SELECT 1 FROM {table} WHERE {tests} LIMIT 1", {"piece": piece}) for table, tests in _TEXTS
+        )
+
+    def forget(self, memories: Iterable[Memory], files: Mapping[str, str]) -> None:
+        """Remove these memories from every source and bar them from coming back.
+
+        `files` are those of the home that go with them: the path of the source, and the name in the home. They, and
+        what the memories leave in free pages and derived indexes, are `due` until `cleaned`.
+        """
+        with self._db.transaction() as db:
+            change = _ChangeSet(db)
+            gone = list(memories)
+            change.tombstones.add(gone, to_ms(datetime.now(UTC)))
+            for path in files:
+                for source in self._sources("WHERE path = ?", (path,)):
+                    change.remove(source)
+            for memory in gone:
+                change.forget(memory.rid)
+            set_due(db, files.values())
+            change.finish()
+
+    def lift_last(self) -> list[str]:
+        """Let what was forgotten last be indexed again: the ids of its memories. Every file counts as changed."""
+        with self._db.transaction() as db:
+            lifted = Tombstones(db).lift()
+            if lifted:
+                db.execute("UPDATE sources SET fingerprint = ''")
+            return lifted
+
+    def due(self) -> list[str] | None:
+        """The files of the home that a forgetting left to be deleted; None if all is cleaned."""
+        return due(self._db.value("SELECT value FROM meta WHERE key = ?", (PURGE,)))
+
+    def cleaned(self) -> None:
+        """Nothing is due any more: leave no free page and no log that holds what was removed.
+
+        Raises StoreBusyError while other processes read the log.
+        """
+        self._db.vacuum()
+        with self._db.transaction() as db:
+            db.execute("DELETE FROM meta WHERE key = ?", (PURGE,))
+        self._db.empty_log()
 
     # --- reading memories ------------------------------------------------------------------------
 
@@ -189,6 +256,15 @@ class Store:
         )
         found = {row[0]: row for row in rows}
         return [from_row(found[rid]) for rid in wanted if rid in found]
+
+    def all_memories(self, batch: int = 1000) -> Iterator[Memory]:
+        """Every memory, a batch at a time; what is written meanwhile may be among them."""
+        after = -1
+        while found := self._db.rows(
+            f"SELECT {SELECTED} FROM memories WHERE rid > ? ORDER BY rid LIMIT ?", (after, batch)
+        ):
+            yield from map(from_row, found)
+            after = found[-1][0]
 
     def by_id(self, prefix: str) -> Memory:
         """The memory with this id, or with the one id that begins so; `mem_` may be left out.
@@ -290,6 +366,17 @@ class Store:
         return Counts(sum(by_type.values()), sources, sessions, by_type)
 
 
+def _any_holds(columns: Iterable[str]) -> str:
+    return " OR ".join(f"instr(CAST({column} AS BLOB), :piece)" for column in columns)
+
+
+_TEXTS = (
+    ("memories", _any_holds(("content", "title", "metadata", "tags", "files", "tools", "session_id", "project"))),
+    ("sources", _any_holds(("path", "label", "key", "root"))),
+)
+"""Where a text may stand in the tables, and how it is looked for there."""
+
+
 class _Place(NamedTuple):
     """Where a memory stands, or stood, in its session."""
 
@@ -311,6 +398,7 @@ class _ChangeSet:
         self._db = db
         self._began = self._sequence = int(db.execute("SELECT value FROM meta WHERE key = 'sequence'").fetchone()[0])
         self._touched: list[_Place] = []
+        self.tombstones = Tombstones(db)
         self._now = to_ms(datetime.now(UTC))
 
     def finish(self) -> None:
@@ -371,6 +459,11 @@ class _ChangeSet:
         found = self._db.execute("SELECT source_id FROM sources WHERE key = ?", (source.key,)).fetchone()
         if found is not None:
             self._drop(found[0])
+
+    def forget(self, rid: int) -> None:
+        """Take a memory from every source that holds it."""
+        for (source_id,) in self._db.execute("SELECT source_id FROM occurrences WHERE rid = ?", (rid,)).fetchall():
+            self._release(source_id, [rid])
 
     def _drop(self, source_id: int) -> None:
         self._release(source_id, self._held(source_id))

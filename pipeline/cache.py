@@ -45,6 +45,12 @@ class TimedCache:
                 self._lru[key] = (now, made)
         return made
 
+    def clear(self) -> None:
+        """Drop all answers."""
+        with self._lock:
+            if self._lru is not None:
+                self._lru.clear()
+
     def counts(self) -> tuple[int, int, int]:
         """Entries kept, answers given from them, answers that had to be made."""
         with self._lock:

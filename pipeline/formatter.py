@@ -208,6 +208,9 @@ def report_view(report: IndexReport) -> Iterator[Line]:
         other = _counted(report.passed_over, "other file in these folders is", "other files in these folders are")
         yield _line((f"{other} no notes by name; to index one, name it.", "dim"))
     yield _line(("Memories: ", "mark"), f"{report.memories:,}")
+    if report.forgotten:
+        kept_out = _counted(report.forgotten, "memory stays out: it was", "memories stay out: they were")
+        yield _line((f"{kept_out} forgotten on purpose (undo: gieok forget --undo).", "dim"))
     if report.vectors_pending:
         yield _line(f"{report.vectors_pending:,} without vectors so far; words find them already.")
         yield from _hint("gieok index (finishes the vectors)")

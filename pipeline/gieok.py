@@ -46,12 +46,18 @@ if TYPE_CHECKING:  # imported where they are used: a hook must not wait for what
     from pipeline.check import CheckReport
     from pipeline.diary.write import About, DiaryReport
     from pipeline.explain import Explanation
+    from pipeline.forget.forgetting import Forgetting
+    from pipeline.forget.results import ForgetReport
     from pipeline.imports.importer import ImportReport
     from pipeline.notes import Note, Origin, Remembered
     from pipeline.reflect.results import Reflection
 
 EMBEDDED_WITH_A_NOTE = 50
 """Memories that may lack vectors for a new note to be embedded at once, and they with it: about ten seconds of work."""
+
+
+FORGOTTEN_FROM = 0.8
+"""The score from which a hit is forgotten with a query: the lowest that promises something (docs/confidence.md)."""
 
 
 class Gieok:
@@ -125,6 +131,7 @@ class Gieok:
         named = [expanded(Path(path)) for path in paths]
         self._refuse_read_only()
         with self._lock:
+            unfinished = self.finish_forgetting()
             tally = index_paths(
                 self._store,
                 [*own_notes(self.home, named), *named],
@@ -135,7 +142,7 @@ class Gieok:
                 on_progress=on_progress,
             )
             self._legs.sync_words(on_progress)
-            notices = list(tally.notices)
+            notices = [*(Failure(path="forget", reason=notice) for notice in unfinished), *tally.notices]
             if vectors and self._legs.embedder is not None:
                 self._embed(on_progress)
             if self._legs.vectors_problem:
@@ -147,6 +154,7 @@ class Gieok:
                 removed=tally.removed,
                 moved=tally.moved,
                 passed_over=tally.passed_over,
+                forgotten=tally.forgotten,
                 failed=tally.failed,
                 notices=notices,
                 memories=self._store.counts().memories,
@@ -338,6 +346,77 @@ class Gieok:
         )
         return reflect(ask, self._legs.embedder)
 
+    def forget(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        filter: SearchFilter | None = None,  # noqa: A002
+        matching: str | None = None,
+        top_k: int | None = None,
+        min_score: float = FORGOTTEN_FROM,
+        dry_run: bool = False,
+        verify: bool = False,
+    ) -> ForgetReport:
+        """Remove memories for good, from every file of the home, and keep them from coming back (docs/privacy.md).
+
+        Those with these `ids`, or all that pass the filter, or with `matching` the best `top_k` that a search for it
+        finds among them, if they score `min_score` at least. With them go memories with the same text, and notes and
+        diaries of the home that hold them. `dry_run` only says which. `verify` looks through every file for what is
+        left. Raises UsageError, UnknownIdError, AmbiguousIdError, StoreError; what an error or a crash left half done,
+        the next `index` or `forget` finishes.
+        """
+        from pipeline.forget.forgetting import report
+
+        if sum((bool(ids), bool(filter) or matching is not None)) != 1:
+            raise UsageError("Say what to forget: ids, or a filter, or what it matches.")
+        if not dry_run:
+            self._refuse_read_only()
+        with self._lock:
+            notices = [] if dry_run else self.finish_forgetting()
+            if matching is not None:
+                answer = self.find(matching, top_k=top_k, filter=filter, min_score=min_score)
+                ids = [item.id for item in answer.result.index]
+            named = [self._store.by_id(name) for name in ids]
+            if matching is None and filter is not None:
+                named = self._store.matching(self._where(filter))
+            work = self._forgetting()
+            choice = work.choose(named)
+            if dry_run or not choice.memories:
+                return report(choice, work.backups(), notices, dry_run=dry_run)
+            backups, traces = work.backups(), work.remove(choice)
+            for cache in (self._layer1, self._layer2, self._layer3):
+                cache.clear()
+            notices += work.clean()
+            if self._legs.embedder is not None and self._legs.vectors_pending() <= EMBEDDED_WITH_A_NOTE:
+                self._embed(None)  # turns beside a forgotten one
+            residue = list(work.residue(traces, choice.memories)) if verify else None
+            return report(choice, backups, notices, residue=residue)
+
+    def unforget(self) -> list[str]:
+        """Let what was forgotten last come back when its files are indexed again; its ids.
+
+        Notes that were deleted with it stay deleted.
+        """
+        self._refuse_read_only()
+        with self._lock:
+            self.finish_forgetting()
+            return self._store.lift_last()
+
+    def _forgetting(self) -> Forgetting:
+        from pipeline.forget.forgetting import Forgetting
+
+        return Forgetting(self._home, self._store, self._legs, self.settings)
+
+    def finish_forgetting(self) -> list[str]:
+        """Finish what a forgetting left undone that was killed or found somebody in its way. Notices for the user."""
+        with self._lock:
+            if self._store.due() is None:
+                return []
+            try:
+                return self._forgetting().clean()
+            except StoreBusyError as error:
+                return [f"A forgetting is not finished yet: {error}"]
+
     def _refuse_read_only(self) -> None:
         if self.read_only:
             raise StoreError(
@@ -367,6 +446,7 @@ class Gieok:
         """Throw the derived indexes away and make them again from the store."""
         self._refuse_read_only()
         with self._lock:
+            self.finish_forgetting()
             embedder = self._legs.embedder
             if vectors and embedder is not None:
                 embedder.embed_query("기억")  # a model that can't be had must not cost the vectors that are there

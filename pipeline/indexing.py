@@ -35,6 +35,7 @@ class Tally:
     removed: int = 0
     moved: int = 0
     passed_over: int = 0
+    forgotten: int = 0
     failed: list[Failure] = field(default_factory=list)
     notices: list[Failure] = field(default_factory=list)
 
@@ -166,7 +167,9 @@ class _Indexing:
         if not self._batch:
             return
         with held(self._lock, self._wait):  # two processes must not give one session name to two files
-            self._store.write([(source, self._memories(source, drafts)) for source, drafts in self._batch])
+            self._tally.forgotten += self._store.write(
+                [(source, self._memories(source, drafts)) for source, drafts in self._batch]
+            )
         self._batch = []
 
     def _memories(self, source: Source, drafts: Sequence[Draft]) -> list[Memory]:

@@ -18,14 +18,14 @@ from indexes.embedder import FastEmbedder
 from indexes.errors import EmbedderError, IndexError_, IndexMismatchError, StoreBusyError
 from indexes.legs import DenseLeg, Leg, LexicalLeg
 from indexes.lexical import TantivyLexical
-from indexes.manifest import sync_folder
+from indexes.manifest import Manifest, sync_folder
 from indexes.store import Store
 from indexes.types import Floats
 from pipeline.evidence import noise_vectors
 from pipeline.home import Home
 from pipeline.progress import OnProgress
 from pipeline.settings import Settings
-from pipeline.sync import held, sync_vectors, sync_words
+from pipeline.sync import held, purge_vectors, rewrite_words, sync_vectors, sync_words
 
 if TYPE_CHECKING:
     from indexes.embedder import Embedder
@@ -189,6 +189,26 @@ class Legs:
             self._store, self.vectors, self.embedder, self._vectors_lock, wait=0, on_progress=on_progress
         )
 
+    def purge(self) -> bool:
+        """Leave nothing on the disk of what the store no longer holds. Raises StoreBusyError, IndexError_.
+
+        False if all vectors had to go, since nobody can tell here whose they are. Turns beside one that went lose
+        theirs, which hold a part of it, until they are embedded again.
+        """
+        if self.words is None:
+            self.reset_words()
+        if self.words is not None:
+            rewrite_words(self._store, self.words, self._words_lock, wait=self._busy_timeout)
+        if self.vectors is None:
+            with held(self._vectors_lock, self._busy_timeout):
+                known = _never_written(self._home.vectors)
+                _empty(self._home.vectors)
+            self._open_vectors()
+            return known
+        with held(self._vectors_lock, self._busy_timeout):
+            purge_vectors(self._store, self.vectors)
+        return True
+
     def reset_words(self) -> None:
         """An empty word index, whatever was there."""
         if self.words is not None:
@@ -230,6 +250,14 @@ class Legs:
         if self.embedder is None:
             return 0
         return self._store.memories_after(self.vectors.sequence if self.vectors is not None else 0)
+
+
+def _never_written(folder: Path) -> bool:
+    try:
+        manifest = Manifest.read(folder)
+    except IndexError_:
+        return False
+    return manifest is None or not manifest.counts
 
 
 def _empty(folder: Path) -> None:

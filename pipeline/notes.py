@@ -23,7 +23,7 @@ from pipeline.sources.redact import mask, masked
 
 FOLDER = "notes"
 """Below the home."""
-_OWN_FOLDERS = (FOLDER, "diary")
+OWN_FOLDERS = (FOLDER, "diary")
 
 MAX_CHARACTERS = 100_000
 """Of a note's text, some 25,000 tokens: more is a document, which is better indexed where it lies."""
@@ -153,7 +153,7 @@ def own_notes(home: Path, paths: Sequence[Path]) -> list[Path]:
     walk passes over hidden folders, and what it does not see would count as gone.
     """
     roots = [Path(os.path.realpath(path)) for path in paths if "\0" not in str(path)]
-    folders = [Path(os.path.realpath(home / name)) for name in _OWN_FOLDERS]
+    folders = [Path(os.path.realpath(home / name)) for name in OWN_FOLDERS]
     due = [folder for folder in folders if not paths or any(root in (folder, *folder.parents) for root in roots)]
     return sorted(file for folder in due for file in folder.glob("*.md") if not file.name.startswith("."))
 

@@ -145,7 +145,8 @@ class IndexReport(Result):
     """What `index` did, in files: new, changed, unchanged, gone, failed. `memories` counts what they hold now.
 
     `moved` files are among the skipped: their memories kept their ids. `passed_over` counts files in folders that are
-    no notes by their suffix; name such a file to index it. `notices` say what was cut, guessed or
+    no notes by their suffix; name such a file to index it. `forgotten` counts memories that were left out because the
+    user had them forgotten. `notices` say what was cut, guessed or
     skipped inside files that were otherwise indexed.
     """
 
@@ -155,6 +156,7 @@ class IndexReport(Result):
     removed: int
     moved: int
     passed_over: int = 0
+    forgotten: int = 0
     failed: list[Failure]
     notices: list[Failure]
     memories: int

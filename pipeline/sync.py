@@ -46,6 +46,22 @@ def sync_words(
     return _catch_up(store, leg, lock, wait, WORDS_BATCH, apply, _teller(on_progress, "words"))
 
 
+def rewrite_words(store: Store, leg: LexicalLeg, lock: FileLock, *, wait: float) -> None:
+    """Make the word index anew from the store, in one commit. Raises StoreBusyError after `wait` seconds."""
+    with held(lock, wait):
+        leg.refresh()
+        sequence = store.sequence
+        leg.rewrite((_lexical_entry(memory, *_lent(store, memory)) for memory in store.all_memories()), sequence)
+
+
+def purge_vectors(store: Store, leg: DenseLeg) -> None:
+    """Drop the vectors of all that went or changed, from the disk, too. The caller holds the lock of the vectors."""
+    leg.refresh()
+    lag = store.changes_after(leg.sequence, store.pending_after(leg.sequence))
+    leg.apply([], [change.rid for change in lag], leg.sequence)  # what changed is embedded again later
+    leg.purge()
+
+
 def sync_vectors(
     store: Store,
     leg: DenseLeg,

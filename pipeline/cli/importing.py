@@ -106,7 +106,8 @@ def _view(report: ImportReport) -> Iterator[Line]:
         about = ", ".join(filter(None, (sample.project, sample.title)))
         yield line("Sample: ", f"{sample.timestamp:%Y-%m-%d %H:%M} {sample.type} [{about}] {sample.preview}")
     if not report.dry_run:
-        yield line("Memories: ", f"{report.memories:,}")
+        kept_out = f" ({report.forgotten:,} more stay out: they were forgotten on purpose)" if report.forgotten else ""
+        yield line("Memories: ", f"{report.memories:,}{kept_out}")
         if report.vectors_pending:
             yield line(
                 "", f"{report.vectors_pending:,} without vectors so far; words find them already. Finish: gieok index"

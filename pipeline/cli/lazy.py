@@ -20,6 +20,7 @@ COMMANDS = {
     "show": ("opening", "Show memories whole, or what matches a query."),
     "status": ("storing", "Show what the store holds, and whether its indexes are well."),
     "rebuild": ("storing", "Make the word index, the vectors or both again from the store."),
+    "forget": ("forgetting", "Remove memories for good, from every file of the store, and keep them from coming back."),
     "diary": ("diaries", "Write a diary entry from text on stdin or from a transcript, and index it at once."),
     "brief": ("diaries", "Sum up the last diary entries: what was done, what is open, what was decided."),
     "check": ("diaries", "Ask memory about a task before it is handed over: mistakes, rules, decisions."),

@@ -10,7 +10,7 @@ from pipeline.results import Result
 Level: TypeAlias = Literal["ok", "warn", "problem"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-Part: TypeAlias = Literal["store", "words", "vectors", "permissions", "leftovers"]
+Part: TypeAlias = Literal["store", "words", "vectors", "permissions", "leftovers", "forget"]
 """What `--repair` can do something about."""
 
 

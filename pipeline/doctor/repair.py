@@ -46,6 +46,10 @@ def repair(
     stored = bool(diagnosis.broken("store"))
     if stored and not finished:
         yield from _save_store(home, settings, ask)
+    if diagnosis.broken("forget") and not stored:
+        with Gieok.open(home.path, settings, create=False) as memory:
+            left = memory.finish_forgetting()
+        yield f"forget: {'; '.join(left) or 'no file holds any more what was forgotten'}"
     words, vectors = bool(stored or finished or diagnosis.broken("words")), bool(diagnosis.broken("vectors"))
     if words or vectors:
         with Gieok.open(home.path, settings, create=False) as memory:

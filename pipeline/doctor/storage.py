@@ -10,6 +10,7 @@ from pathlib import Path
 
 from indexes.database import OWN_TABLES, open_for_reading
 from indexes.errors import StoreCorruptError
+from indexes.forgetting import PURGE
 from indexes.migrations import backup_of, schema_version
 from indexes.rows import SELECTED, from_row
 from indexes.schema import SCHEMA_VERSION
@@ -114,6 +115,8 @@ class StoreCheck:
         removed = db.execute("SELECT max(sequence) FROM removals").fetchone()[0]
         last_change = max(last or 0, removed or 0)
         self.facts = StoreFacts(str(meta["store_id"]), sequence, last_change, int(count), newest)
+        if PURGE in meta:
+            yield problem("forget", "what was forgotten is still in files of the store", "gieok index", "forget")
         wrong = []
         if last_change > sequence:
             wrong.append("its change sequence lags behind its memories")

@@ -57,7 +57,8 @@ class ImportReport(Result):
     """What an import did. `rows` counts what was read, by what it is there; the other counts are sessions.
 
     `empty` sessions hold nothing to remember. In a dry run nothing was written, the counts say what would have been,
-    and `samples` are the first memories.
+    and `samples` are the first memories. `forgotten` counts memories that were left out because the user had them
+    forgotten.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class ImportReport(Result):
     updated: int
     skipped: int
     empty: int
+    forgotten: int = 0
     failed: list[Failure]
     notices: list[Failure]
     samples: list[Sample] = Field(default_factory=list)
@@ -169,7 +171,9 @@ class Import:
     def _write(self) -> None:
         if self._batch and self.store is not None and self.lock is not None:
             with held(self.lock, self.wait):
-                self.store.write([(source, memories_of(found, source.key, {})) for source, found in self._batch])
+                self.counts["forgotten"] += self.store.write(
+                    [(source, memories_of(found, source.key, {})) for source, found in self._batch]
+                )
         self._batch = []
 
     def report(self, *, memories: int = 0, vectors_pending: int = 0, notices: Sequence[Failure] = ()) -> ImportReport:
@@ -186,6 +190,7 @@ class Import:
             updated=self.counts["updated"],
             skipped=self.counts["skipped"],
             empty=self.counts["empty"],
+            forgotten=self.counts["forgotten"],
             failed=self.failed,
             notices=[*self.notices, *notices],
             samples=self.samples if dry_run else [],

@@ -172,8 +172,28 @@ def settings(home: Path, folder: Path, say: Say, rng: random.Random) -> None:
         replace_atomically(path, new, expected=path.read_bytes() if path.exists() else None)
 
 
+def forget(home: Path, folder: Path, say: Say, rng: random.Random) -> None:
+    """Forget some of what was put in; their files stay, and are indexed again."""
+    with open_home(home) as memory:
+        for _ in range(40):
+            tokens = [f"f{rng.randrange(16**8):08x}" for _ in range(3)]
+            for token in tokens:
+                say("ask", token, text_of(token))
+            memory.index([put(folder, token) for token in tokens], vectors=True)
+            for token in tokens:
+                say("words", token, text_of(token))
+            gone = rng.sample(tokens, 2)
+            ids = [memory._ids_of(folder / f"{token}.md")[0] for token in gone]
+            for token in gone:
+                say("ask", token, None)
+            memory.forget(ids)
+            for token in gone:
+                say("words", token, None)
+            memory.index([folder])
+
+
 STAGES: dict[str, Callable[..., None]] = {
-    stage.__name__: stage for stage in (store, vectors, change, rebuild, migration, remember, settings)
+    stage.__name__: stage for stage in (store, vectors, change, rebuild, migration, remember, settings, forget)
 }
 NEEDS_VECTORS_AGAIN = {"rebuild"}
 """After a rebuild that was killed, vectors are missing until the next `gieok index`; words and store never."""
@@ -189,6 +209,7 @@ def verify(home: Path, folder: Path, promises: Promises, stage: str) -> None:
     with open_home(home) as memory:
         if stage in NEEDS_VECTORS_AGAIN:
             memory.index()
+        assert not memory.finish_forgetting()
         memory.find("배포")  # catches up on words
         state = memory.status()
         assert state.words.problem is None, state
